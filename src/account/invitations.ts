@@ -15,19 +15,19 @@ export interface Invitation extends FactorOwner {
   readonly expired: boolean
 }
 
-/** How whoever was invited logs in now. */
+/** What an invited user logs in with now. */
 export interface InvitedState {
-  /** Of the e-mail. */
+  /** The key of the e-mail address. */
   readonly key: string
   readonly hash: string
 }
 
-/** Whether they have set no password yet. Their e-mail address may have been corrected since. */
+/** Whether the user has set no password yet. The e-mail address may have been corrected since. */
 export function isInvitationOpen({ bound, address }: Invitation, { key, hash }: InvitedState): boolean {
   return stateDigest(address === '' ? key : address, hash) === bound
 }
 
-/** Whether its link works. */
+/** Whether the link in its mail works. */
 export function hasWorkingLink({ bound, expired }: Invitation, { key, hash }: InvitedState): boolean {
   return !expired && stateDigest(key, hash) === bound
 }

@@ -21,7 +21,7 @@ const lifetimes: Readonly<Record<LinkKind, number>> = {
   revert: budget.revertLinkDays * DAY,
 }
 
-/** The links of these are kept when they have expired, so that they can be sent again. */
+/** Invitations are kept when they have expired, so that they can be sent again. */
 export const INVITE = word('invite' satisfies LinkKind)
 
 /** The step that uses a link up: a transaction that is refused because of it had a link that is no longer valid. */
@@ -33,7 +33,7 @@ export interface LinkTarget {
   readonly id: number
   /** From `stateDigest`; empty if the link is valid whatever happens to the account. */
   readonly bound: string
-  /** The e-mail address that it is for, if it is not that of the account, or may not be that for long. */
+  /** The e-mail address that it is for, if it is not that of the account, or may soon not be. */
   readonly address?: string | undefined
   /** Links of one purpose with different slots exist side by side. */
   readonly slot?: string

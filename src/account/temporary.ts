@@ -34,7 +34,7 @@ export class TemporaryPasswords {
     )
   }
 
-  /** From now on this hash is the one of a temporary password. Nothing happens if the account is gone. */
+  /** From now on this hash is the one of a temporary password. Does nothing if the account is gone. */
   async mark(entity: string, id: number, hash: string): Promise<void> {
     const until = new Date(Date.now() + GOOD_MS).toISOString()
     const params: Params = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }

@@ -7,7 +7,7 @@ import { type Actor, isAgent, isDelegate, passesRules } from '../plan/viewer/act
 import type { Call } from './call.ts'
 import { type Answer, type AnyAnswer, type Context, signInFirst } from './context.ts'
 import { type AboutEntity, type AboutServer, type Description, replayable } from './description.ts'
-import { refuseOddKey, runOnce } from './once.ts'
+import { refuseMalformedKey, runOnce } from './once.ts'
 import { type ParameterName, type QueryName, queryNamesOf } from './parameters.ts'
 
 /**
@@ -44,9 +44,9 @@ interface Described<Name extends ParameterName, About> {
   /** Whether it only reads, although its method is not GET. */
   readonly reads?: boolean
   /**
-   * Of a write that does not list `Idempotency-Key` among its parameters, and so does not see to it itself: its answer is
-   * `kept` for such a key, so that it runs once; is the `token` of a login, which is a new one each time, so that a key
-   * says nothing; or is another `secret`, which is never kept, so that a key is refused.
+   * What an `Idempotency-Key` does to a write that does not handle it itself (and so does not list it as a parameter).
+   * `kept`: the answer is kept for the key, so the write runs once. `token`: the answer is a new token each time, so the
+   * key is ignored. `secret`: the answer must not be stored, so the key is refused.
    */
   readonly answer?: 'kept' | 'token' | 'secret'
   /** Made only when somebody reads the document or the page. */
@@ -106,7 +106,7 @@ export function serverEndpoint<const Name extends ParameterName>(
   const takes = queryNamesOf(endpoint.parameters)
   return {
     ...endpoint,
-    ...(endpoint.answer === 'kept' && keyed(endpoint)),
+    ...(endpoint.answer === 'kept' && describedWithKey(endpoint)),
     takes,
     run(context, call) {
       admitActor(endpoint, call.caller.actor)
@@ -121,8 +121,8 @@ export function serverEndpoint<const Name extends ParameterName>(
   }
 }
 
-/** How an endpoint whose answer is kept is shown. */
-function keyed({ parameters, describe }: Pick<ServerEndpoint, 'parameters' | 'describe'>) {
+/** What the document says of an endpoint whose answer is kept. */
+function describedWithKey({ parameters, describe }: Pick<ServerEndpoint, 'parameters' | 'describe'>) {
   return {
     parameters: [...parameters, 'Idempotency-Key' as const],
     describe(about: AboutServer): Description {
@@ -132,13 +132,13 @@ function keyed({ parameters, describe }: Pick<ServerEndpoint, 'parameters' | 'de
   }
 }
 
-/** What would be run again although it has a key must not have one. */
+/** Throws if the key is malformed, or if the answer is a secret, which cannot be kept for it. */
 function refuseKey(
   { parameters, answer }: Pick<ServerEndpoint, 'parameters' | 'answer'>,
   key: string | null,
 ): void {
   if (key === null) return
-  refuseOddKey(key)
+  refuseMalformedKey(key)
   if (answer !== 'kept' && answer !== 'token' && !parameters.includes('Idempotency-Key'))
     throw invalidAt('Idempotency-Key', 'is not possible here: the answer is a secret, which is not kept')
 }

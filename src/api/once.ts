@@ -94,7 +94,7 @@ function withKey(
   key: string,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
-  refuseOddKey(key)
+  refuseMalformedKey(key)
   return transact(
     context.store,
     () => doOnce(context, knownBy(context, request, key), () => annotated(context, request.note, make())),
@@ -102,7 +102,7 @@ function withKey(
   )
 }
 
-export function refuseOddKey(key: string): void {
+export function refuseMalformedKey(key: string): void {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
 }
@@ -119,7 +119,7 @@ export async function runOnce(
 ): Promise<Answer> {
   const { key } = request
   if (key === null) return run()
-  refuseOddKey(key)
+  refuseMalformedKey(key)
   const stalled = context.serviceTime.text(-2 * budget.routeMs)
   const found = await perform(context.store, knownBy(context, request, key))
   const params = { ...found, $stalled: stalled }
@@ -195,7 +195,7 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
   }
 }
 
-/** What a request is known by: the same as before, if there is an answer from before a type of the caller was renamed. */
+/** What identifies a request. If an answer was kept before the caller's type was renamed, that is the old name. */
 function* knownBy(context: Context, request: Repeatable, key: string): Act<Params> {
   const now = keptNow(context)
   for (const actor of formerActors(context, request.caller)) {
@@ -205,7 +205,7 @@ function* knownBy(context: Context, request: Repeatable, key: string): Act<Param
   return { ...answerParams(request, key), ...now }
 }
 
-/** The caller under the names that types had before they were renamed: with `was`, as tokens have it. */
+/** The caller under the former names of their types, from `was`, as tokens from before a rename have them. */
 function formerActors({ model }: Context, { actor }: Caller): Actor[] {
   const before = (user: User): User[] => {
     const was = model.entities.get(user.entity)?.was
@@ -215,6 +215,7 @@ function formerActors({ model }: Context, { actor }: Caller): Actor[] {
   if (actor.kind !== 'impersonation') return []
   const users = [actor.user, ...before(actor.user)]
   const all = [actor.by, ...before(actor.by)].flatMap((by) => users.map((user) => ({ ...actor, by, user })))
+  // The first one has today's names.
   return all.slice(1)
 }
 

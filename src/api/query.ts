@@ -6,7 +6,7 @@ import { planning as planningNames } from './parameters.ts'
 /** What a URL may have besides the parameters of any call. */
 const TOKEN = 'token'
 
-interface QueryManner {
+interface QueryOptions {
   /** Whether it is the query of a write that can be shown before it is done. */
   readonly plans?: boolean | undefined
   /** Whether it may have a token, which is left out. */
@@ -15,14 +15,14 @@ interface QueryManner {
   readonly malformed?: readonly string[]
 }
 
-/** The names of those parameters of a URL that are no UTF-8. The usual way to read them puts U+FFFD for what is not. */
+/** The names of the parameters of a URL that are not UTF-8. `URLSearchParams` would read their bytes as U+FFFD. */
 export function malformedIn(search: string): readonly string[] {
   if (!search.includes('%') || isDecodable(search)) return []
   const parts = search.split('&').filter((part) => !isDecodable(part))
   return parts.flatMap((part) => [...new URLSearchParams(part).keys()])
 }
 
-/** A `%` that begins no escape is itself, as browsers read it. */
+/** A `%` that starts no escape stands for itself, as in browsers. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'))
@@ -35,7 +35,7 @@ function isDecodable(text: string): boolean {
 /** The query parameters of a URL, or what a call in the process has in their place. Unknown names are refused. */
 export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
-  /** Those that have no value, and why, by name. */
+  /** What is wrong with a parameter, by name. */
   readonly #faults: ReadonlyMap<string, string>
   readonly #names: readonly Name[]
   /** The parameters of every write that can be shown before it is done: `take` leaves them out. */
@@ -44,14 +44,14 @@ export class Query<Name extends string = string> {
   constructor(
     parameters: Iterable<[string, string]>,
     names: readonly Name[],
-    { plans = false, url = false, malformed = [] }: QueryManner = {},
+    { plans = false, url = false, malformed = [] }: QueryOptions = {},
   ) {
     const values = new Map<string, string>()
     const planning = new Map<string, string>()
     const faults = new Map(
       malformed.map((name) => [name, 'must be UTF-8: some of its escaped bytes are not']),
     )
-    const seen = new Set<string>(malformed)
+    const seen = new Set<string>()
     for (const [name, value] of parameters) {
       if (faults.has(name)) continue
       if (seen.has(name)) faults.set(name, 'is given more than once')

@@ -17,7 +17,7 @@ const TAKEN_ENTITIES = [
   // A table of this name would hide a function that statements call.
   'json_each',
 ]
-/** What acts besides users is called so in operations: `keys/7`, `jobs/nightly`. No type that logs in has such a name. */
+/** Actors besides users are called so in operations: `keys/7`, `jobs/nightly`. No type that logs in may have such a name. */
 export const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 export const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
 

@@ -28,8 +28,8 @@ export function journalledDifference(
   after: Bound,
 ): Changed {
   const [from, to] = [before, after].map((data) => data && JSON.parse(String(data)))
-  // Whoever made it has not given it what a migration has.
-  if (from === null) return differenceOf(fields, undefined, upcaster.upcastMade(to))
+  // Whoever created the Entity did not set what a migration filled in.
+  if (from === null) return differenceOf(fields, undefined, upcaster.upcastFirst(to))
   return differenceOf(fields, upcaster.upcast(from), upcaster.upcast(to))
 }
 

@@ -36,8 +36,8 @@ export class Upcaster {
     return this.#steps.reduce(applied, state)
   }
 
-  /** A first version, in the form of today, but without the values that a migration has given it since. */
-  upcastMade(state: State): State {
+  /** The first version of an Entity in today's form, without the values that later migrations filled in. */
+  upcastFirst(state: State): State {
     const made = String(state.updated_at)
     const known = this.#steps.filter(
       ({ change: { kind }, at }) => at <= made || (kind !== 'add' && kind !== 'fill'),

@@ -119,7 +119,7 @@ function commonOf(
       ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
       ...more,
       ...codes,
-      // What can be sent again is a write, which the key of a program may have used up. Calls of accounts are not counted.
+      // A write counts towards the limits of a program's key, unless it is one with `answer`.
       ...(answer !== 'kept' && answers.some(({ headers }) => headers.includes('Idempotent-Replay'))
         ? OF_KEYS
         : []),

@@ -16,7 +16,7 @@ export const accountTables: readonly OwnTable[] = [
       text('slot'),
       text('digest'),
       text('bound'),
-      // The e-mail address that the link is for, if it is not that of the account; of an invitation always.
+      // The e-mail address that the link is for, if it is not that of the account. New invitations always have it.
       optional(text('address')),
       time('until'),
     ],

@@ -8,19 +8,19 @@ export interface OwnColumn {
   /** The first format that has it; 1 if left out. A column that comes later cannot be required. */
   readonly since?: number
   /**
-   * How a text names Entity types, so that a rename reaches it: in these ways, or in one that only a function knows
-   * (`byHand` in `migration/type-names.ts`). The columns `entity` have the name as it is.
+   * How a text names Entity types, so that renames reach it: in these ways, or in a way that needs a function
+   * (`byHand` in `migration/type-names.ts`). Columns called `entity` need none: they are the name.
    */
   readonly names?: readonly TypeNaming[] | 'by hand'
 }
 
 /** A way to name an Entity type in a text. */
 export interface TypeNaming {
-  /** What stands there; `*` is the name. */
+  /** The text around the name; `*` is the name. */
   readonly text: string
   /** Whether it is the whole text, its beginning, or anywhere in it. */
   readonly at: 'whole' | 'start' | 'anywhere'
-  /** Whether only types that log in are named so: `keys/7` may be there too, and is none of a type `keys`. */
+  /** Whether only types that log in are named so. `keys/7` is a key there, not an Entity of a type `keys`. */
   readonly users?: boolean
 }
 
@@ -56,7 +56,7 @@ export interface OwnTable {
   readonly upgrade?: Sql
 }
 
-/** In JSON whose texts all come from the server, or have escaped quotes: a member `entity`, and the name of a reaction. */
+/** How the server's own JSON names types: as `entity`, or in the name of a reaction. Quotes in other texts are escaped. */
 export const inJson: readonly TypeNaming[] = [
   { text: '"entity":"*"', at: 'anywhere' },
   { text: '"reaction":"*.', at: 'anywhere' },

@@ -4,8 +4,8 @@ import { sql } from './sql.ts'
 
 /**
  * The format of the tables below. A database of an older format is upgraded at the next start; one of a newer format is
- * refused. To add a table, a column or an index, declare it here with `since` set to it, or to the next one if
- * this one is released.
+ * refused. To add a table, a column or an index, declare it here with `since` set to this format, or to the
+ * next one if this one was released.
  */
 export const FORMAT = 5
 

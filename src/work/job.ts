@@ -1,4 +1,4 @@
-import { nameBeforeDrop, wasDropped } from '../store/dropped.ts'
+import { droppedReason, nameBeforeDrop } from '../store/dropped.ts'
 import type { Store } from '../store/store.ts'
 
 /** What background work is given. */
@@ -39,8 +39,8 @@ export class Postponed extends Error {}
 /** Thrown by a task that no retry can help: it is set aside at once. */
 export class Hopeless extends Error {}
 
-/** Throws if an Entity type that a task names was dropped since. */
+/** Throws if the Entity type of a task was dropped. */
 export function refuseDropped(entity: string): void {
   const name = nameBeforeDrop(entity)
-  if (name !== undefined) throw new Hopeless(wasDropped(name))
+  if (name !== undefined) throw new Hopeless(droppedReason(name))
 }

@@ -5,17 +5,15 @@ import { type Step, step } from '../store/step.ts'
 
 const TASKS = id('takeback_tasks')
 
-/** Why a task that nobody does is set aside. */
-export const ORPHANED =
-  'It was due for a day, and no server had anything to do it with: what it is for is no longer in the declaration.'
+/** Why a task that no server can run is set aside. */
+export const ORPHANED = 'No server could run it for a day: what it is for is no longer in the declaration.'
 
-/** Queues that are there only if the declaration has something for them. Webhooks are not: they keep their place. */
+/** Queues that run only if the declaration has something for them. Webhooks keep their place, and so are not among them. */
 const LEAVING = ['mail', 'reactions']
 
 /**
- * If not all of these queues are among those that a server handles: sets aside tasks of the others which were due for a
- * day, so that no server had anything to do them with: id, queue, key, attempts. Those behind them have their turn the
- * next time.
+ * Sets aside the tasks of those of these queues that this server does not run, once they were due for a day. Gives id,
+ * queue, key and attempts. A task that waits behind another one of its key is set aside after it.
  */
 export function compileOrphans(dialect: Dialect, handled: readonly string[]): readonly Step[] {
   const left = LEAVING.filter((name) => !handled.includes(name))

@@ -273,7 +273,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await opened.close()
     await eventually(async () => (await tasks(server)).length === 6)
     const dropped = (name: string) =>
-      `${name} was dropped with "takeback migrate --drop", and with it what this was about.`
+      `${name} was dropped with "takeback migrate --drop", and with it what this task was for.`
     expect((await tasks(server)).filter(({ aside_at }) => aside_at === null)).toEqual([])
     expect(new Set((await reasons()).map(([error]) => error))).toEqual(
       new Set([dropped('users'), dropped('orders')]),

@@ -42,7 +42,7 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
   return answer
 }
 
-/** The invitation is there as soon as the user is; its token is made with the mail. To be run in one transaction. */
+/** Adds the invitation to the transaction that creates the user. The token of its link is made later, with the mail. */
 function* inviting(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<KeptAnswer> {
   const answer = yield* act
   const { type, login } = plan

@@ -30,7 +30,7 @@ export function mailTask(payload: Payload): Task {
   return { queue: QUEUE, payload }
 }
 
-/** The same, one after another for an account: one may make the next one needless. */
+/** The same, but one at a time for each account: one mail can make the next one unnecessary. */
 export function mailInTurn(payload: Payload & { readonly id: number }): Task {
   return { ...mailTask(payload), key: `${payload.entity}/${payload.id}` }
 }
@@ -55,7 +55,7 @@ async function sendMail(context: Context, job: TaskJob): Promise<void> {
   await context.mailer.send({ ...text, to, name: `${fileTime()}-${kind}-${job.id}` })
 }
 
-/** Throws if the type of whom the mail is for is not there: that is no reason to leave a mail out without a word. */
+/** Throws if the type of the user is gone, so that the task fails with a reason: the mail must not be lost silently. */
 function refuseGoneType(entity: string, logsIn: boolean): void {
   refuseDropped(entity)
   // An instance with another declaration may know it.
@@ -99,7 +99,7 @@ async function letterOf(
   return token === undefined ? undefined : { kind, to: account.email, account, token }
 }
 
-/** The mail that is to be made for one that was enqueued; undefined if it is needless by now. */
+/** Which mail to send for one that was enqueued; undefined if none is needed any more. */
 async function neededKind(
   context: Context,
   mail: 'reset' | 'invite' | 'verify' | 'taken',
@@ -169,7 +169,7 @@ interface Account {
   readonly plan: Plan
   readonly id: number
   readonly email: string
-  /** Of the e-mail. */
+  /** The key of the e-mail address. */
   readonly key: string
   readonly hash: string
   readonly bound: string

@@ -36,7 +36,7 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
   }
 }
 
-/** What an Entity in the trash has besides its fields. */
+/** The member that only Entities in the trash have. */
 export const DELETION = 'deletion'
 
 /** The deletion, as a member of the JSON of an Entity; `null` for a live one. */

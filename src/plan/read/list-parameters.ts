@@ -83,7 +83,7 @@ export class ListParameters {
     return `: write ${way.toLowerCase() === 'desc' ? '-' : ''}${name}`
   }
 
-  /** `?fields=title,room`. `trashed`: whether deleted Entities are listed, which have `deletion`. */
+  /** `?fields=title,room`. `trashed`: whether the list has deleted Entities, which have `deletion`. */
   fields(text: string, errors: Errors, trashed = false): ReadonlySet<string> {
     const chosen = new Set(text.split(','))
     for (const path of chosen)

@@ -86,8 +86,8 @@ export class ListParts {
     const { shown, shownThen, expansions } = this.access
     const plain = at === undefined ? shown : shownThen
     const all = expand === undefined ? plain : expansions.shown(type, expand, rowOf(type).self, rows)
-    const told = trashed && (fields === undefined || fields.has(DELETION))
-    const deletion = told ? [renderDeletion(type, dialect)] : []
+    const showsDeletion = trashed && (fields === undefined || fields.has(DELETION))
+    const deletion = showsDeletion ? [renderDeletion(type, dialect)] : []
     // Expanded references are always shown, even if `fields` does not name them.
     const chosen = fields === undefined ? undefined : new Set([...fields, ...(expand?.keys() ?? [])])
     return renderEntity(type, dialect, { ...all, chosen, more: [...(all.more ?? []), ...deletion] })

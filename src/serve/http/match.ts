@@ -2,7 +2,7 @@ import type { BunRequest } from './incoming.ts'
 import type { Route } from './route.ts'
 import { targetOf } from './target.ts'
 
-/** Finds the route of a request that Bun's router has not seen, and puts its parameters to it as that would have. */
+/** Finds the route of a request that has not passed Bun's router, and sets `params` as that router would. */
 export function matcherOf(routes: readonly Route[]): (request: BunRequest) => Route | undefined {
   // A word wins over a parameter: `/api/rooms/summary` is no id. What matches anything comes last.
   const patterns = routes
@@ -24,6 +24,7 @@ export function matcherOf(routes: readonly Route[]): (request: BunRequest) => Ro
   }
 }
 
+/** How many parts are parameters: the fewer, the better the match. */
 function looseness(parts: readonly string[]): number {
   return parts.filter((part) => part.startsWith(':')).length
 }

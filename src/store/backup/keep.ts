@@ -24,7 +24,7 @@ export async function dropBackups(folder: string, keep: number, newest: string):
   return old
 }
 
-/** Removes what backups, or restores to the same file, had written when they were killed: it has all data, too. */
+/** Removes the temporary files of backups, and of restores to the same file, that were killed: they hold all data. */
 export function dropAbandoned(file: string): void {
   const folder = dirname(file)
   for (const name of readdirSync(folder))

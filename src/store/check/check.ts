@@ -40,7 +40,7 @@ export async function check(location: Location): Promise<CheckResult> {
   }
 }
 
-/** A backup has a hash of its bytes, so that also what belongs to no row is known to be as it was. */
+/** A backup has a hash of its bytes, which also covers those that belong to no row. */
 async function checkBytes(file: string, session: DatabaseSession, isBackup: boolean): Promise<Finding[]> {
   if (!isBackup && (await readRecord(session)) === undefined) return []
   if (isIntact(file, await readHash(session))) return []

@@ -1,18 +1,18 @@
 import { TAKEN_LOGINS } from '../../declare/entity-names.ts'
-import { droppedName, wasDropped } from '../dropped.ts'
+import { droppedName, droppedReason } from '../dropped.ts'
 import { aboutEntities, ownTables } from '../own.ts'
 import type { OwnTable, TypeNaming } from '../own-table.ts'
 import { count, id, param, type Sql, sql, word } from '../sql.ts'
 import { CUT } from './memory.ts'
 import type { DatabaseSession } from './structure.ts'
 
-/** One name of a type for another; without `to` the type is gone. */
-export interface NewName {
+/** The old and the new name of a type; without `to` the type was dropped. */
+export interface NameChange {
   readonly from: string
   readonly to: string | undefined
 }
 
-/** Lets everything in Takeback's own tables that names a type name it anew. `to` must be free. */
+/** Renames a type wherever Takeback's own tables name it. `to` must be free. */
 export async function renameType(session: DatabaseSession, from: string, to: string): Promise<void> {
   for (const { name } of aboutEntities)
     await renameIn(session, { table: name, column: 'entity' }, { text: '*', at: 'whole' }, { from, to })
@@ -25,8 +25,8 @@ export async function renameType(session: DatabaseSession, from: string, to: str
 }
 
 /**
- * A type is gone, and `to` is a name that no type can have: another may get the one that it had. What waits for it is set
- * aside, so that somebody learns of it.
+ * Renames a dropped type to `to`, which no type can be called, since another type may get the old name. Sets aside the tasks
+ * that wait for it, so that somebody learns of them.
  */
 export async function retireType(
   session: DatabaseSession,
@@ -35,8 +35,8 @@ export async function retireType(
   await session.run(
     sql`UPDATE "takeback_tasks" SET "aside_at" = ${clock}, "next_at" = NULL, "holder" = NULL, "fence" = "fence" + 1, "error" = ${param('$reason')}
       WHERE "aside_at" IS NULL AND ${isThere(id('payload'), { text: '"entity":"*"', at: 'anywhere' }, from)}`,
-    // Which only some databases ask for: the others have a clock.
-    { $reason: wasDropped(from), $clock: new Date().toISOString() },
+    // The clock is a parameter on SQLite only.
+    { $reason: droppedReason(from), $clock: new Date().toISOString() },
   )
   for (const table of ownTables) await renameTexts(session, table, { from, to })
   for (const forget of Object.values(byHand)) await forget(session, { from, to: undefined })
@@ -52,7 +52,7 @@ async function renameTexts(
     for (const naming of names) {
       if (naming.users && [from, to].some((one) => TAKEN_LOGINS.includes(one))) continue
       const column = { table: table.name, column: name }
-      // What is there under the new name was of a type that is gone, and that an earlier version has dropped.
+      // What already has the new name belongs to a type that an earlier version of Takeback dropped.
       if (table.key.includes(name))
         await session.run(sql`DELETE FROM ${id(table.name)} WHERE ${isThere(id(name), naming, to)}`)
       else await renameIn(session, column, naming, { from: to, to: droppedName(to, 0) })
@@ -92,7 +92,9 @@ function isThere(column: Sql, naming: TypeNaming, name: string): Sql {
 }
 
 /** The columns with `names: 'by hand'`, as `table.column`. */
-export const byHand: Readonly<Record<string, (session: DatabaseSession, names: NewName) => Promise<void>>> = {
+export const byHand: Readonly<
+  Record<string, (session: DatabaseSession, names: NameChange) => Promise<void>>
+> = {
   'takeback_keys.can': rescopeKeys,
   'takeback_preferences.value': renamePreferences,
 }
@@ -101,7 +103,7 @@ export const byHand: Readonly<Record<string, (session: DatabaseSession, names: N
  * Keys name the types that they may use. A renamed type keeps its rights there. One that is dropped loses them: another
  * type may get its name.
  */
-async function rescopeKeys(session: DatabaseSession, names: NewName): Promise<void> {
+async function rescopeKeys(session: DatabaseSession, names: NameChange): Promise<void> {
   const rows = await session.all(
     sql`SELECT k."id", k."can" FROM "takeback_keys" k WHERE k."can" LIKE ${word(`%"${names.from}"%`)}`,
   )
@@ -117,7 +119,7 @@ async function rescopeKeys(session: DatabaseSession, names: NewName): Promise<vo
 /** What the console keeps by Entity type: views and columns of lists. */
 const BY_TYPE = ['views', 'columns']
 
-async function renamePreferences(session: DatabaseSession, names: NewName): Promise<void> {
+async function renamePreferences(session: DatabaseSession, names: NameChange): Promise<void> {
   const rows = await session.all(
     sql`SELECT p."entity", p."entity_id", p."value" FROM "takeback_preferences" p WHERE p."value" LIKE ${word(`%"${names.from}"%`)}`,
   )
@@ -133,11 +135,11 @@ async function renamePreferences(session: DatabaseSession, names: NewName): Prom
     )
 }
 
-/** With the members of these objects renamed, and all else as it is. */
+/** Renames, or removes, the member `from` of these objects. */
 function renamedMembers(
   value: Readonly<Record<string, unknown>>,
   objects: readonly string[],
-  { from, to }: NewName,
+  { from, to }: NameChange,
 ): object {
   const renamed = { ...value }
   for (const name of objects) {

@@ -2,7 +2,7 @@ import { type Asked, type Json, sentBy } from './asked.ts'
 import type { Transport } from './transport.ts'
 import type { Listing, ListPage } from './types.ts'
 
-/** A list at a path, of whatever `made` makes of its items: the promise of its first page, which also has the others. */
+/** The list at a path, with `made` applied to its items: a promise of the first page that also iterates over all pages. */
 export function pagesOf<T>(
   transport: Transport,
   path: string,

@@ -36,7 +36,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `plan` is part of the query. */
   readonly options?: Omit<CallOptions, 'plan'> | undefined
-  /** Whether it may be sent again: always, never, or with an `Idempotency-Key`. Default: GET always, others with a key, but those of accounts never. */
+  /** Whether it may be sent again: always, never, or with an `Idempotency-Key`. Default: GET always, `SENT_ONCE` never, others with a key. */
   readonly repeat?: 'always' | 'never' | 'key'
   /** A stream: it has no time limit. */
   readonly stream?: boolean
@@ -52,8 +52,8 @@ export interface Received {
 const LONGEST_PAUSE_MS = 10_000
 /** The server could not do it now, but may be able to soon. */
 const PASSING = [429, 502, 503, 504]
-/** Most of these answer a secret: then the server takes no key. Invitations do not. */
-const NEVER = /^POST (auth\/(?!inv)|login\b)/
+/** These are sent once: most of them answer a token or a secret, which the server does not keep. Invitations do not. */
+const SENT_ONCE = /^POST (auth\/(?!inv)|login\b)/
 
 interface Prepared {
   readonly method: string
@@ -105,7 +105,7 @@ export class Transport {
 
   /** The answer, once there is a good one. */
   async open(method: string, path: string, sent: Sent): Promise<Response> {
-    const isOnce = NEVER.test(`${method} ${path}`)
+    const isOnce = SENT_ONCE.test(`${method} ${path}`)
     const repeat = sent.repeat ?? (method === 'GET' ? 'always' : isOnce ? 'never' : 'key')
     const { retries = 4 } = this.#options
     const headers = this.#headers(sent, method, repeat)

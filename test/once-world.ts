@@ -40,8 +40,9 @@ export interface Request {
   readonly path: string
   readonly body?: object
   readonly token?: string | null
-  /** What it must have done once, and what else it is known by when it is sent again. */
+  /** Counts what it must have done once. */
   readonly effect?: () => Promise<number>
+  /** The status when it is sent again, if it is not the first one. */
   readonly again?: number
 }
 
@@ -105,7 +106,7 @@ export function requestsOn(server: TestServer): Record<string, () => Promise<Req
   return {
     'POST /api/auth/logout': async () => {
       const { token } = await somebody()
-      // Whoever asks again is nobody by then.
+      // The token has ended by then.
       return { path: '/api/auth/logout', token, again: 401 }
     },
     'DELETE /api/auth/sessions/{id}/': async () => {

@@ -99,11 +99,11 @@ function joined(parts: readonly DiffPart[]): DiffPart[] {
   return all
 }
 
-/** The longest piece that came or went, and the most of all of them. The whole text is in the Entity as it was then. */
+/** How much is shown of one changed piece, and of all of them. The Entity as it was then has the whole text. */
 const LONGEST = 500
 const MOST_SHOWN = 4000
 
-/** Long pieces that both have, cut down to what stands beside a change, and of long changes their beginning and end. */
+/** Keeps of long unchanged pieces what is next to a change, and of long changes their beginning and end. */
 export function shortened(parts: readonly DiffPart[], context = 60): DiffPart[] {
   const all: DiffPart[] = []
   let length = 0

@@ -7,12 +7,12 @@ interface Of {
   readonly form: Pick<Submitting, 'wrong'>
 }
 
-/** What confirms that it is oneself. Accounts without a password leave it empty. */
-/** What proves whose account it is. One that a provider has made has no password, and leaves it out. */
+/** The password as a call takes it: left out if it is empty, since accounts that a provider made have none. */
 export function proofOf({ password = '' }: Readonly<Record<string, string>>): { readonly password?: string } {
   return password === '' ? {} : { password }
 }
 
+/** Asks for the password to confirm something. Accounts without one leave it empty. */
 export function PresentPassword({ form, required = true }: Of & { readonly required?: boolean }) {
   return (
     <FormField

@@ -3,13 +3,13 @@ import { explain } from '../explain.ts'
 import { useTexts } from '../texts/index.ts'
 
 interface Attempting {
-  /** Does something at a click. */
+  /** Runs something at a click, and keeps its failure. */
   attempt(run: () => Promise<unknown>): void
   /** What went wrong, in words. */
   readonly failure: string | undefined
 }
 
-/** What a button does that has no form. */
+/** For buttons outside forms: shows why a call failed. */
 export function useAttempt(): Attempting {
   const texts = useTexts()
   const [failure, setFailure] = useState<string>()

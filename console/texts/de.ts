@@ -99,7 +99,7 @@ export const de: Texts = {
     passwordHint: (min: number) => `Mindestens ${min} Zeichen.`,
     code: 'Code',
     codeHint: 'Die sechs Ziffern Ihrer Authenticator-App oder ein Wiederherstellungscode.',
-    codeInstead: 'Oder ein Code der App',
+    codeInstead: 'Oder ein Code aus der App',
     submit: 'Anmelden',
     forgot: 'Passwort vergessen?',
     forgotTitle: 'Ein neues Passwort',

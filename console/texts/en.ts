@@ -110,7 +110,7 @@ export const en = {
     passwordHint: (min: number) => `At least ${min} characters.`,
     code: 'Code',
     codeHint: 'The six digits of your authenticator app, or a recovery code.',
-    codeInstead: 'Or a code of the app',
+    codeInstead: 'Or a code from the app',
     submit: 'Sign in',
     forgot: 'Forgot your password?',
     forgotTitle: 'A new password',

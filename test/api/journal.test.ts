@@ -91,7 +91,7 @@ onStore('sqlite', 'a commit that fails', bookings, (server) => {
     await server.query(
       "CREATE TRIGGER poisoned AFTER INSERT ON rooms WHEN new.title = 'poison' BEGIN INSERT INTO poison VALUES (-1); END",
     )
-    // Whose writes share a commit is up to the machine: until the poisoned one had company.
+    // Which writes share a commit is up to the machine: tries until the poisoned one shared one.
     let failed = 0
     for (let round = 0; failed < 2; round++) {
       const before = [await server.rows('rooms'), await server.rows('takeback_journal')]

@@ -266,7 +266,7 @@ onEveryStore('keys', declaration, (server) => {
     const own = (await note(token, id)).body
     const path = `/api/notes/${own.id}/`
     await send('PATCH', path, key, { title: 'before' })
-    // `since` begins with a whole millisecond, in which this shall not be.
+    // `since` is a whole millisecond, and includes all of it: what comes now must be in a later one.
     await Bun.sleep(2)
     const { body: later } = await send('POST', '/api/notes/', key, { title: 'later', owner: { id } })
     await send('PATCH', path, key, { title: 'by the key' })

@@ -205,7 +205,7 @@ onEveryStoreByHand('what a migration did', (store) => {
       const bySystem = isSeen ? [['migrate', 'system', migrated]] : []
       const now = await server.expect(200, 'GET', path)
       expect(kindsOf(await historyOf(type)).slice(0, -1)).toEqual(bySystem)
-      // Whoever made it has not made what came later.
+      // The creator did not set what a later migration filled in.
       const [creation] = (await historyOf(type)).slice(-1)
       const operation = await server.expect(200, 'GET', `/api/operations/${creation.operation}/`)
       for (const { changed } of [creation, operation.data[0]])

@@ -262,7 +262,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     const reactions = { 'notes.create': () => {} }
     const without = { admins: 'admins', entities: others, reactions } as AppDeclaration
     await server.restart(without)
-    // While they are only kept aside, they are tried: they may be declared again, or an other server may know them.
+    // While the types are only kept aside, tasks are retried: a type may come back, or another server may have it.
     const told = ['no Entity type users that logs in', 'no reaction orders.create']
     await eventually(async () => {
       const all = await reasons()

@@ -282,7 +282,7 @@ onEveryStore('requests', bookings, (server) => {
     const part = { method: 'PUT', path: '/api/rooms/?match=%ff', body: { title: 'n', beds: 1 } }
     const answer = await server.call('POST', '/api/batch/', { body: [part] })
     expect([answer.status, answer.body.errors['0.match']]).toEqual([422, expect.arrayContaining(no)])
-    // A sign that escapes nothing is itself, as browsers read it. What stands for U+FFFD is that.
+    // A `%` that starts no escape stands for itself, as in browsers. U+FFFD itself can be sent.
     for (const text of ['100%', '%zz', '%C3%A4', '%EF%BF%BD', '%F0%9F%90%92'])
       await server.expect(200, 'GET', `/api/rooms/?title=${text}`)
   })

@@ -140,7 +140,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     expect(readdirSync(folder)).toEqual(['mine.txt'])
   })
 
-  test('clears away what others were killed over, once that is a day old', async () => {
+  test('removes the temporary files of those that were killed, once they are a day old', async () => {
     const { database } = await prepared(store)
     databases.push(database)
     const folder = newFolder()
@@ -313,7 +313,7 @@ describe('a backup', () => {
       ),
       { numRuns: runs(60) },
     )
-    // Wherever its hash is named.
+    // In every place that names the hash.
     for (let at = bytes.indexOf('backup hash'); at >= 0; at = bytes.indexOf('backup hash', at + 1)) {
       const damaged = Buffer.from(bytes)
       damaged[at] = 0x62 ^ 1

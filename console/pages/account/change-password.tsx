@@ -29,7 +29,7 @@ export function ChangePassword() {
   )
 }
 
-/** For those who do not know it, or have none, as accounts that a provider has made. */
+/** For users who forgot their password, or whose account was made by a provider and has none. */
 function ForgottenPassword() {
   const { signIn } = useTexts()
   const { email = '', user_type } = useSignedIn()

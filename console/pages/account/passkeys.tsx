@@ -20,13 +20,13 @@ export function Passkeys() {
     queryFn: ({ signal }) => auth.passkeys.list({ signal }),
   })
   const renew = () => queries.invalidateQueries({ queryKey: PASSKEYS })
-  // Anew, so that the password is gone from the page.
-  const [count, setCount] = useState(0)
+  // The key of the form: a new one empties it, so that the password does not stay on the page.
+  const [added, setAdded] = useState(0)
   const removal = useAttempt()
   const { submit, isBusy, failure, wrong } = useSubmit(async ({ name = '', ...proof }) => {
     const credential = await makePasskey(await auth.passkeys.options(proofOf(proof)))
     await auth.passkeys.add({ name, credential })
-    setCount(count + 1)
+    setAdded(added + 1)
     await renew()
   })
   return (
@@ -52,7 +52,7 @@ export function Passkeys() {
       </ul>
       {removal.failure !== undefined && <p role="alert">{removal.failure}</p>}
       {canUsePasskeys ? (
-        <form key={count} onSubmit={submit}>
+        <form key={added} onSubmit={submit}>
           <FormField
             label={texts.account.passkeyName}
             name="name"

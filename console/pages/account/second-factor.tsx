@@ -69,7 +69,7 @@ function codeOrPassword({ code = '', password = '' }: Readonly<Record<string, st
   return code.trim() === '' ? { password } : { code: code.trim() }
 }
 
-/** Something that the password must confirm, or a code: an account that a provider has made has no password. */
+/** Something that needs the password or a code: an account that a provider made has no password. */
 function Confirmed({ title, form, isDanger = false }: ConfirmedProps) {
   const { signIn } = useTexts()
   return (

@@ -133,9 +133,9 @@ function EntryActions({
   revert,
 }: EntryActionsProps) {
   const texts = useTexts()
-  const mayBeOwn = useMayBeOwn(actor)
+  const mayUndo = useMayUndo(actor)
   const [moment, setMoment] = useMoment()
-  if (isShown && (moment !== undefined || kind !== 'update' || !mayBeOwn)) return null
+  if (isShown && (moment !== undefined || kind !== 'update' || !mayUndo)) return null
   // What is there now is reverted by nobody, but what made it so can be undone.
   if (isShown)
     return (
@@ -160,8 +160,8 @@ function EntryActions({
   )
 }
 
-/** Whether an operation can be one that the caller may undo: others are not even shown to them. Whose a key is, nobody tells. */
-function useMayBeOwn(actor: string | null): boolean {
+/** Whether the caller may be able to undo what an actor did: admins anything, others their own. A key may be theirs. */
+function useMayUndo(actor: string | null): boolean {
   const model = useModel()
   const self = actorOf(useSignedIn(), model)
   const last = actor?.split(' as ').at(-1)

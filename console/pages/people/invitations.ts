@@ -3,7 +3,7 @@ import type { OpenInvitation } from '../../../client/system.ts'
 import { get, type Page } from '../../api.ts'
 
 const MOST = 200
-/** Others set their passwords meanwhile. */
+/** Invited users may set their passwords meanwhile. */
 const AGAIN_MS = 5000
 
 /** Open invitations, by user. Only admins see them. */

@@ -172,7 +172,7 @@ export class Queues {
     const { store, observer } = this.#instance
     const { id, key, attempts, clock } = task
     const ms = performance.now() - lease.began
-    const params: Params = { ...lease.params, $queue: queue.name, $key: key }
+    const params: Params = { ...lease.params, $queue: queue.name }
     if (error === undefined) {
       const { done } = await store.write(this.#statements.done, params)
       if (done) observer.emit({ kind: 'task_done', queue: queue.name, id, ms })

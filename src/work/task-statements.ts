@@ -198,30 +198,38 @@ function compileTaking(dialect: Dialect, until: Sql): Pick<TaskStatements, 'park
 }
 
 function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 'setAside'> {
-  const { clock } = dialect
+  const { clock, lock } = dialect
   const end = (source: Sql) => step(dialect, 'end', 'some', source)
   const next = step(dialect, 'next', 'any', nextOfKey(clock))
+  // First, so that whoever is about to park a task behind this one is done with it.
+  const hold = lock === undefined ? [] : [end(sql`SELECT 1 FROM ${TASKS} WHERE ${mine}${lock.toChange}`)]
   const error = sql`"error" = ${param('$error')}`
   return {
-    done: [end(sql`DELETE FROM ${TASKS} WHERE ${mine}`), next],
+    done: [...hold, next, end(sql`DELETE FROM ${TASKS} WHERE ${mine}`)],
     retry: [
       end(
         sql`UPDATE ${TASKS} SET "holder" = NULL, "next_at" = ${param('$next', 'datetime')}, ${error} WHERE ${mine}`,
       ),
     ],
     setAside: [
+      ...hold,
+      next,
       end(
         sql`UPDATE ${TASKS} SET "holder" = NULL, "next_at" = NULL, "aside_at" = ${clock}, ${error} WHERE ${mine}`,
       ),
-      next,
     ],
   }
 }
 
-/** After a task has gone or was set aside: the next one of its `$key` in `$queue` is due. */
+/**
+ * When a task goes or is set aside: the next one of its key in `$queue` is due. The key is the one of today: a rename of an
+ * Entity type may have changed it since the task was taken.
+ */
 function nextOfKey(clock: Sql): Sql {
+  const it = param('$lease_key', 'integer')
   return sql`UPDATE ${TASKS} SET "next_at" = ${clock} WHERE "holder" IS NULL AND "id" =
-    (SELECT n."id" FROM ${TASKS} n WHERE n."queue" = ${param('$queue')} AND n."key" = ${param('$key')} AND n."aside_at" IS NULL ORDER BY n."id" LIMIT 1)`
+    (SELECT n."id" FROM ${TASKS} n WHERE n."queue" = ${param('$queue')} AND n."key" = (SELECT t."key" FROM ${TASKS} t WHERE t."id" = ${it})
+      AND n."id" <> ${it} AND n."aside_at" IS NULL ORDER BY n."id" LIMIT 1)`
 }
 
 function enqueue(dialect: Dialect): Sql {

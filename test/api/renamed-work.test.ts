@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { AppDeclaration } from '../../src/declare/define.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
+import { renameType } from '../../src/store/migration/type-names.ts'
 import { entity, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
@@ -226,6 +227,29 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     const told = receiver.told.slice(before).flatMap(({ body }) => body.changes)
     expect(told).toMatchObject([first, next].map(({ id }) => ({ entity: NEW.orders, id, kind: 'create' })))
     await receiver.stop()
+  }, 30_000)
+
+  test('what waits behind a task that was under way', async () => {
+    const { promise: end, resolve: goOn } = Promise.withResolvers<void>()
+    const reactions = { 'orders.*': () => end }
+    const server = await started({ ...declaring(OLD), reactions } as AppDeclaration)
+    const { id } = await server.expect(201, 'POST', '/api/orders/', { title: 'a' })
+    await server.expect(200, 'PATCH', `/api/orders/${id}/`, { title: 'b' })
+    const waiting = () => server.query('SELECT holder, next_at, error FROM takeback_tasks ORDER BY id')
+    await eventually(async () => {
+      const [first, second] = await waiting()
+      return first?.holder !== null && second?.next_at === null
+    })
+    // As a newer server does, beside this one.
+    const opened = await server.openStore()
+    await opened.structure.transact('change', (session) => renameType(session, 'orders', 'carts'))
+    await opened.close()
+    goOn()
+    // The second one is tried. This server does not know it, but the newer one does.
+    await eventually(async () => {
+      const all = await waiting()
+      return all.length === 1 && String(all[0]?.error).includes('no reaction carts.*')
+    })
   }, 30_000)
 
   test('what reactions have done is told under the name of today', async () => {

@@ -61,7 +61,7 @@ export interface AsideTask {
   readonly error: string | null
 }
 
-/** How often to look for tasks that a wrong clock has put off. */
+/** How often to look for tasks that a wrong clock has put off, or that no server can run. */
 const CHECK_MS = 60_000
 
 /** A queue, and how many of its tasks this instance runs. */
@@ -98,7 +98,7 @@ export class Queues {
 
   /** Starts what is due; returns the milliseconds until something is due again. */
   async look(): Promise<number> {
-    await this.#hasten()
+    await this.#checkWaiting()
     if (this.#active.size === 0) return Number.POSITIVE_INFINITY
     this.#due ??= this.#statements.due([...this.#active.keys()])
     const rows = await this.#instance.store.read(this.#due, {})
@@ -112,7 +112,7 @@ export class Queues {
     return Math.min(...(await Promise.all(waits)))
   }
 
-  async #hasten(): Promise<void> {
+  async #checkWaiting(): Promise<void> {
     if (performance.now() - this.#checkedAt < CHECK_MS) return
     await this.#instance.store.write(this.#statements.hasten, {})
     await this.#setOrphansAside()

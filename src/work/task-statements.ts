@@ -201,7 +201,7 @@ function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 
   const { clock, lock } = dialect
   const end = (source: Sql) => step(dialect, 'end', 'some', source)
   const next = step(dialect, 'next', 'any', nextOfKey(clock))
-  // First, so that whoever is about to park a task behind this one is done with it.
+  // First, so that a write that is putting a task behind this one is done by then.
   const hold = lock === undefined ? [] : [end(sql`SELECT 1 FROM ${TASKS} WHERE ${mine}${lock.toChange}`)]
   const error = sql`"error" = ${param('$error')}`
   return {
@@ -222,8 +222,8 @@ function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 
 }
 
 /**
- * When a task goes or is set aside: the next one of its key in `$queue` is due. The key is the one of today: a rename of an
- * Entity type may have changed it since the task was taken.
+ * When a task ends or is set aside: the next one of its key in `$queue` is due. The key is read now: a rename of an Entity
+ * type may have changed it since the task was taken.
  */
 function nextOfKey(clock: Sql): Sql {
   const it = param('$lease_key', 'integer')

@@ -201,6 +201,38 @@ onEveryStore(
       expect(mailsTo(body.email)).toHaveLength(1)
     })
 
+    test('are mailed once a server runs that is newer than the one that was asked', async () => {
+      const email = `older@${server.store}.example.com`
+      const made = await server.call('POST', '/api/staff/', {
+        body: { email, name: 'Gil', password: PASSWORD },
+      })
+      // So an earlier version enqueued them: its links were made with the mail.
+      await server.query(
+        'INSERT INTO takeback_tasks (queue, key, payload, at, next_at, fence, attempts) SELECT $1, $2, $3, $4, $4, 0, 0',
+        'mail',
+        operationOf(made),
+        JSON.stringify({ mail: 'invite', entity: 'staff', operation: operationOf(made) }),
+        new Date().toISOString(),
+      )
+      await eventually(async () => (await server.rows('takeback_tasks')) === 0)
+      expect(mailsTo(email)).toHaveLength(1)
+      expect((await setBy(await linkTo(email))).status).toBe(200)
+    })
+
+    test('flood nobody, however often the address is changed', async () => {
+      const path = `/api/clients/${(await invite('clients', { email: 'restless@example.com' })).body.id}/`
+      const late = async () => (await server.query('SELECT error FROM takeback_tasks'))[0]?.error ?? null
+      let sent = 0
+      for (; sent < 30 && (await late()) === null; sent++) {
+        const email = `restless${sent}@${server.store}.example.com`
+        await server.expect(200, 'PATCH', path, { email })
+        await eventually(async () => mailsTo(email).length > 0 || (await late()) !== null)
+      }
+      expect(String(await late())).toContain('Too many')
+      expect(sent).toBeLessThan(30)
+      await server.query('DELETE FROM takeback_tasks')
+    })
+
     test('are refused where they make no sense, and nothing is written', async () => {
       const rows = async () => [await server.rows('takeback_journal'), await server.rows('takeback_tasks')]
       await eventually(async () => (await server.rows('takeback_tasks')) === 0)

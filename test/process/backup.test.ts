@@ -156,6 +156,18 @@ onEveryStoreByHand('takeback backup', (store) => {
     expect(readdirSync(folder).sort()).toEqual([...young, 'mine.db', 'other.db.7.partial'].sort())
   })
 
+  test('is made although something of that name there cannot be removed', async () => {
+    const { database } = await prepared(store)
+    databases.push(database)
+    const folder = newFolder()
+    const stuck = join(folder, 'mine.db.7.partial')
+    mkdirSync(stuck)
+    const before = new Date(Date.now() - 25 * 3600_000)
+    utimesSync(stuck, before, before)
+    const made = await runHere(['backup', '--to', join(folder, 'mine.db'), '--database', database.url])
+    expect([made.code, made.err]).toEqual([0, ''])
+  })
+
   test('what cannot be written is told in one sentence, and nothing is left', async () => {
     const { database } = await prepared(store)
     databases.push(database)

@@ -84,16 +84,19 @@ interface Letter {
 async function letterOf(
   context: Context,
   { store }: TaskJob,
-  { mail, operation: slot }: Payload,
+  payload: Payload,
   account: Account,
 ): Promise<Letter | undefined> {
+  const { mail, operation: slot } = payload
   if (mail === 'revert') return oldAddressLetter(context, store, account, slot ?? '')
   if (mail === 'email') return newAddressLetter(context, store, account)
-  const kind = await neededKind(context, mail, account)
+  // Earlier versions have named whom they invited by the operation, and made the invitation with its mail.
+  const isUnmade = mail === 'invite' && !('id' in payload)
+  const kind = await neededKind(context, mail, account, isUnmade)
   if (kind === undefined) return undefined
   const { plan, id, bound, key } = account
   const entity = plan.type.name
-  if (kind === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
+  if (mail === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
   const address = kind === 'invite' ? key : undefined
   const token = await context.links.make(store, LINKS[kind], { entity, id, bound, address })
   return token === undefined ? undefined : { kind, to: account.email, account, token }
@@ -104,10 +107,12 @@ async function neededKind(
   context: Context,
   mail: 'reset' | 'invite' | 'verify' | 'taken',
   account: Account,
+  isUnmade: boolean,
 ): Promise<MailKind | undefined> {
   if (mail !== 'invite' && mail !== 'verify') return mail
   const { plan, id } = account
   const found = await context.invitations.of({ entity: plan.type.name, id })
+  if (isUnmade && found === undefined) return mail
   const invitation = found !== undefined && isInvitationOpen(found, account) ? found : undefined
   // Whoever has set a password needs no invitation.
   if (mail === 'invite') return invitation && mail

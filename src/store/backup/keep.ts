@@ -24,11 +24,24 @@ export async function dropBackups(folder: string, keep: number, newest: string):
   return old
 }
 
-/** Removes the temporary files of backups, and of restores to the same file, that were killed: they hold all data. */
+/**
+ * Removes the temporary files of backups, and of restores to the same file, that were killed: they hold all data. What
+ * cannot be removed, or not even seen, stays: that is no reason to make no backup.
+ */
 export function dropAbandoned(file: string): void {
   const folder = dirname(file)
-  for (const name of readdirSync(folder))
-    if (isAbandoned(folder, name, basename(file))) rmSync(join(folder, name), { force: true })
+  for (const name of attempt(() => readdirSync(folder)) ?? [])
+    attempt(() => {
+      if (isAbandoned(folder, name, basename(file))) rmSync(join(folder, name), { force: true })
+    })
+}
+
+function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run()
+  } catch {
+    return undefined
+  }
 }
 
 function isAbandoned(folder: string, name: string, wanted: string): boolean {

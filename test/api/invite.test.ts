@@ -90,8 +90,11 @@ onEveryStore(
       await server.query('UPDATE takeback_links SET until = $1 WHERE purpose = $2', past, 'invite')
       expect((await set(first)).body.code).toBe('invalid_link')
       // Another link is made, and clears out what has expired.
-      await invite('users', { email: `dora@${server.store}.example.com`, name: 'Dora' })
-      await eventually(async () => (await open()).length === 2)
+      const dora = `dora@${server.store}.example.com`
+      await invite('users', { email: dora, name: 'Dora' })
+      expect(await open()).toHaveLength(2)
+      // Her time begins anew with the mail.
+      await eventually(() => mailsIn(outbox).some((mail) => mail.includes(`To: ${dora}\n`)))
       expect(await open()).toContainEqual({ user, expires_at: past, expired: true })
       // A page can be shorter: who is deleted is left out.
       const paged: unknown[] = []

@@ -130,6 +130,13 @@ onEveryStore('routes', declaration, (server) => {
     expect((await server.call('GET', '/api/carts/7/free/x/?form=1')).body.errors).toEqual({
       form: ['is not a parameter here; did you mean "from"?'],
     })
+    // What is no UTF-8 in a path is read as nothing else.
+    for (const day of ['%ff', '%C3%28', 'a%E2%82', '%ED%A0%80', '%', '100%', '%zz'])
+      expect([day, (await server.call('GET', `/api/carts/7/free/${day}/`)).status]).toEqual([day, 404])
+    for (const day of ['100%25', '%C3%A4', '%EF%BF%BD', '%F0%9F%90%92', '%2f', '%00'])
+      expect((await server.expect(200, 'GET', `/api/carts/7/free/${day}/`)).params.day).toBe(
+        decodeURIComponent(day),
+      )
   })
 
   test('access by type; without it, for admins only; nothing returned is a 204', async () => {

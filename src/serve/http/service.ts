@@ -17,7 +17,7 @@ import type { Handler, Route } from './route.ts'
 import type { RequestFacts } from './seen.ts'
 import { shownPath } from './shown-path.ts'
 import { watched } from './stream.ts'
-import { refuseHost, targetOf } from './target.ts'
+import { isUtf8Path, refuseHost, targetOf } from './target.ts'
 
 const NOT_IN_ADDRESS = 'is not accepted in the URL: send the header Authorization: Bearer <token>'
 /** Of a server that is no proxy. */
@@ -220,7 +220,7 @@ export class Service {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight
-    const handler = handlerOf(route, request.method)
+    const handler = handlerOf(isUtf8Path(seen.path) ? route : undefined, request.method)
     admit(seen, handler, request.method, 'address')
     if (handler.page)
       return handler.run(new Incoming(request, seen, { ...nothing, query: pageQuery(seen, handler) }))

@@ -294,7 +294,7 @@ function startWork({ context, parts }: App, { followers, recurs }: BackgroundWor
     if (recurs) for (const one of recurring?.(context) ?? []) work.add(one)
     for (const queue of queues?.(context) ?? []) work.handle(queue)
   }
-  work.start()
+  work.start({ all: true })
   for (const follower of followers) follower.start()
   return () => Promise.all([work.stop(), ...followers.map((follower) => follower.stop())])
 }

@@ -78,6 +78,8 @@ export class Queues {
   readonly #active = new Map<string, ActiveQueue>()
   #due: Statement | undefined
   #checkedAt = Number.NEGATIVE_INFINITY
+  /** Whether these are all queues of the declaration. A command that runs one job has none of them. */
+  all = false
 
   constructor(instance: Instance) {
     this.#instance = instance
@@ -115,7 +117,7 @@ export class Queues {
   async #checkWaiting(): Promise<void> {
     if (performance.now() - this.#checkedAt < CHECK_MS) return
     await this.#instance.store.write(this.#statements.hasten, {})
-    await this.#setOrphansAside()
+    if (this.all) await this.#setOrphansAside()
     this.#checkedAt = performance.now()
   }
 

@@ -73,8 +73,10 @@ export class Runner {
     this.wake()
   }
 
-  start(): void {
+  /** `all`: whether this instance has all queues of the declaration, so that nothing else is ever done here. */
+  start({ all = false } = {}): void {
     this.#started = true
+    this.#queues.all = all
     this.wake()
   }
 

@@ -92,6 +92,26 @@ onEveryStore('jobs', declaration, (server) => {
     wrong = () => undefined
     await server.start()
   })
+
+  test('one that runs from the command line leaves what waits to the server, however long that is stopped', async () => {
+    await server.stop()
+    const long = new Date(Date.now() - 3 * 24 * 3600_000).toISOString()
+    for (const queue of ['mail', 'reactions'])
+      await server.query(
+        'INSERT INTO takeback_tasks (queue, payload, at, next_at, fence, attempts) SELECT $1, $2, $3, $3, 0, 0',
+        queue,
+        'null',
+        long,
+      )
+    await other((another) => runNow(another, 'nightly'))
+    const waiting = await server.query('SELECT queue, aside_at FROM takeback_tasks ORDER BY queue')
+    expect(waiting).toEqual([
+      { queue: 'mail', aside_at: null },
+      { queue: 'reactions', aside_at: null },
+    ])
+    await server.query('DELETE FROM takeback_tasks')
+    await server.start()
+  })
 })
 
 test('times are those of the zone, across summer and winter time', () => {

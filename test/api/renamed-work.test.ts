@@ -133,7 +133,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     const server = await started(declaring(OLD))
     await renamedWhileAllWaits(server, OLD, NEW)
     await renamedWhileAllWaits(server, NEW, OLD)
-  }, 60_000)
+  })
 
   test('changes that nobody has reacted to yet, logins under way, preferences, limits, and who did it', async () => {
     reacting.held = true
@@ -176,7 +176,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
       'kept keys/1',
       `kept people/${user.id}`,
     ])
-  }, 30_000)
+  })
 
   test('a request that is repeated with its key is not done twice', async () => {
     reacting.held = false
@@ -200,7 +200,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await server.restart(declaring(OLD, NEW))
     for (const one of sent)
       expect((await server.call('POST', '/api/notes/', one)).headers.get('Idempotent-Replay')).toBe('true')
-  }, 30_000)
+  })
 
   test('what a webhook was not told yet, and what it is told of next', async () => {
     reacting.held = false
@@ -227,7 +227,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     const told = receiver.told.slice(before).flatMap(({ body }) => body.changes)
     expect(told).toMatchObject([first, next].map(({ id }) => ({ entity: NEW.orders, id, kind: 'create' })))
     await receiver.stop()
-  }, 30_000)
+  })
 
   test('what waits behind a task that was under way', async () => {
     const { promise: end, resolve: goOn } = Promise.withResolvers<void>()
@@ -250,7 +250,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
       const all = await waiting()
       return all.length === 1 && String(all[0]?.error).includes('no reaction carts.*')
     })
-  }, 30_000)
+  })
 
   test('what reactions have done is told under the name of today', async () => {
     reacting.held = false
@@ -270,7 +270,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await eventually(async () => (await done('orders')) === 1)
     await server.restart(named('carts', 'orders'))
     expect([await done('carts'), await done('orders')]).toEqual([1, 0])
-  }, 30_000)
+  })
 
   test('what is left of a type that is gone is told, and not ended in silence', async () => {
     reacting.held = true
@@ -317,7 +317,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
       (await reasons()).every(([error, aside]) => aside && error.includes('was dropped')),
     )
     expect(await tasks(server)).toHaveLength(6)
-  }, 60_000)
+  })
 
   test('what no declaration has anything for is set aside after a day', async () => {
     reacting.held = true
@@ -349,7 +349,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await server.restart(declaring(OLD))
     expect(await server.context.work.retryAside('reactions')).toBe(reactions.length)
     await eventually(() => reacting.done.length === reactions.length)
-  }, 60_000)
+  })
 
   test('what users of a dropped type have done is not of those who get their name', async () => {
     const login = (userType: string, more = {}) => entity({ login: { userType }, fields: {}, ...more })
@@ -368,5 +368,5 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     expect(own.data).toEqual([])
     const all = await server.expect(200, 'GET', '/api/operations/?entity=notes')
     expect(all.data).toMatchObject([{ actor: expect.stringMatching(/^users~\d+\/1$/) }])
-  }, 30_000)
+  })
 })

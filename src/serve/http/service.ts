@@ -229,9 +229,10 @@ export class Service {
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     const { maxBytes, takes, plans } = handler
-    const malformed = malformedIn(seen.search)
     const query =
-      parameters === undefined ? Query.empty : new Query(parameters, takes, { plans, url: true, malformed })
+      parameters === undefined
+        ? Query.empty
+        : new Query(parameters, takes, { plans, url: true, malformed: malformedIn(seen.search) })
     const run = (caller: Caller, body: object) =>
       handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
     return whenThere(this.#callerOf(token), (caller) => {

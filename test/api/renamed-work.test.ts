@@ -4,7 +4,7 @@ import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { renameType } from '../../src/store/migration/type-names.ts'
 import { entity, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { ADMIN, eventually, giant, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { Mailbox, tokenIn } from '../mailbox.ts'
 import { declaring, type Names, NEW, OLD, reacting } from '../renamed.ts'
 import { Receiver, SECRET } from '../webhook-receiver.ts'
@@ -129,7 +129,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await other.stop()
   }
 
-  test('mails of every kind and reactions, there and back, beside a server that was not restarted', async () => {
+  giant('mails of every kind and reactions, there and back, beside a server that went on', async () => {
     const server = await started(declaring(OLD))
     await renamedWhileAllWaits(server, OLD, NEW)
     await renamedWhileAllWaits(server, NEW, OLD)

@@ -17,15 +17,18 @@ interface QueryOptions {
 
 /** The names of the parameters of a URL that are not UTF-8. `URLSearchParams` would read their bytes as U+FFFD. */
 export function malformedIn(search: string): readonly string[] {
-  if (!search.includes('%') || isDecodable(search)) return []
-  const parts = search.split('&').filter((part) => !isDecodable(part))
+  // A `%` that starts no escape stands for itself, as in browsers.
+  const escaped = search.replace(/%(?![0-9a-f]{2})/gi, '%25')
+  if (isDecodable(escaped)) return []
+  const parts = escaped.split('&').filter((part) => !isDecodable(part))
   return parts.flatMap((part) => [...new URLSearchParams(part).keys()])
 }
 
-/** A `%` that starts no escape stands for itself, as in browsers. */
-function isDecodable(text: string): boolean {
+/** Whether all that a part of a URL escapes is UTF-8. */
+export function isDecodable(text: string): boolean {
+  if (!text.includes('%')) return true
   try {
-    decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'))
+    decodeURIComponent(text)
     return true
   } catch {
     return false

@@ -1,7 +1,7 @@
 import { anonymous, type Identities } from '../../api/account/identify.ts'
 import type { AnyAnswer, Context } from '../../api/context.ts'
 import type { BodyKind, Method } from '../../api/endpoint.ts'
-import { malformedIn, Query } from '../../api/query.ts'
+import { isDecodable, malformedIn, Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 import { actorName, type Caller } from '../../plan/viewer/actor.ts'
@@ -17,7 +17,7 @@ import type { Handler, Route } from './route.ts'
 import type { RequestFacts } from './seen.ts'
 import { shownPath } from './shown-path.ts'
 import { watched } from './stream.ts'
-import { isUtf8Path, refuseHost, targetOf } from './target.ts'
+import { refuseHost, targetOf } from './target.ts'
 
 const NOT_IN_ADDRESS = 'is not accepted in the URL: send the header Authorization: Bearer <token>'
 /** Of a server that is no proxy. */
@@ -220,7 +220,8 @@ export class Service {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight
-    const handler = handlerOf(isUtf8Path(seen.path) ? route : undefined, request.method)
+    // Bun's router reads U+FFFD for what is no UTF-8.
+    const handler = handlerOf(isDecodable(seen.path) ? route : undefined, request.method)
     admit(seen, handler, request.method, 'address')
     if (handler.page)
       return handler.run(new Incoming(request, seen, { ...nothing, query: pageQuery(seen, handler) }))

@@ -19,17 +19,6 @@ export function targetOf(url: string): Target {
     : { path: whole.slice(0, mark), search: whole.slice(mark + 1) }
 }
 
-/** Whether all that a path escapes is UTF-8. Bun's router reads U+FFFD for what is not. */
-export function isUtf8Path(path: string): boolean {
-  if (!path.includes('%')) return true
-  try {
-    decodeURIComponent(path)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** A name or an address, with or without a port (RFC 3986, section 3.2). Two headers arrive as one, with a comma. */
 const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d*)?$/
 

@@ -10,9 +10,16 @@ export interface ReceivedMail {
   readonly text: string
 }
 
-/** Undoes quoted-printable (RFC 2045, section 6.7). */
+/** Undoes quoted-printable (RFC 2045, section 6.7) in the parts that use it: elsewhere, `=3D` is what it says. */
 export function decodeMail(raw: string): string {
-  return raw
+  const boundary = /boundary="(.+)"/.exec(raw)?.[1]
+  const parts = boundary === undefined ? [raw] : raw.split(`\n--${boundary}`)
+  return parts.map(decodePart).join(`\n--${boundary}`)
+}
+
+function decodePart(part: string): string {
+  if (!/^Content-Transfer-Encoding: quoted-printable\r?$/m.test(part)) return part
+  return part
     .replace(/=\r?\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
 }

@@ -91,6 +91,28 @@ onEveryStoreByHand('mailed links under races', (store) => {
       expect(answers.every(({ status }) => [200, 422, 429, 503].includes(status))).toBe(true)
     })
 
+  for (const [kind, linkFor] of Object.entries(kinds))
+    test(`${kind}: its page shows a form as long as the link is valid, and counts no attempts`, async () => {
+      const [path, token] = await linkFor(`page-${kind}@example.com`)
+      const body = path === 'password/reset' ? { token, password: FRESH } : { token }
+      const attempts = await server.rows('takeback_attempts')
+      const show = async (link: string) => {
+        const page = await fetch(`${server.url}/account/${kind}${link}`)
+        const html = await page.text()
+        return [
+          page.status,
+          html.includes('<form'),
+          html.includes('The link is wrong, has expired or was used'),
+        ]
+      }
+      expect(await show(`?link=${token}`)).toEqual([200, true, false])
+      for (const wrong of ['', '?link=', `?link=${token}x`, '?link=%22%3E%3Cform%3E'])
+        expect(await show(wrong)).toEqual([422, false, true])
+      expect(await server.rows('takeback_attempts')).toBe(attempts)
+      expect((await post(path, body)).status).toBe(200)
+      expect(await show(`?link=${token}`)).toEqual([422, false, true])
+    })
+
   test('reset: a change of the e-mail ends a link that is being used', async () => {
     const { id } = await user('old@example.com')
     await post('password/forgot', { email: 'old@example.com' })

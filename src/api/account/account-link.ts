@@ -101,7 +101,8 @@ export async function accountOfLink(
   return passed.found
 }
 
-async function findLinked(
+/** The same, without counting; undefined if the link is not valid. */
+export async function findLinked(
   context: Context,
   purposes: readonly LinkKind[],
   token: string,

@@ -3,17 +3,17 @@ import { passwordMin } from '../../declare/model.ts'
 import { Failure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
-import type { LinkRequest } from './account-link.ts'
+import { findLinked, type Linked, type LinkRequest } from './account-link.ts'
 import { AccountHtml } from './account-page-html.ts'
 import { confirmEmail, revertEmail } from './email-change.ts'
-import { resetPassword } from './reset.ts'
+import { PASSWORD_LINKS, resetPassword } from './reset.ts'
 import { verifyAddress } from './verify.ts'
 
 /** A page with a form that works without any script: mails link to it unless the app has pages of its own. */
 export interface AccountPage {
   readonly path: string
-  /** Shows the form. Nothing is changed: programs that scan mails follow links, too. */
-  show(context: Context, call: Call): Answer
+  /** Shows the form, if the link is valid. Nothing is changed: programs that scan mails follow links, too. */
+  show(context: Context, call: Call): Promise<Answer>
   /** Does what the form asks for. */
   submit(context: Context, call: Call): Promise<Answer>
 }
@@ -27,12 +27,12 @@ export function messagePage(context: Context, call: Call, failure: Failure): Ans
 interface PasswordForm {
   readonly kind: LinkKind
   readonly token: string
-  /** The fewest characters, if all types that log in agree. */
-  readonly min: number | undefined
+  readonly linked: Linked
 }
 
-function passwordForm(html: AccountHtml, { kind, token, min }: PasswordForm, refused?: Failure): Answer {
+function passwordForm(html: AccountHtml, { kind, token, linked }: PasswordForm, refused?: Failure): Answer {
   const { texts } = html
+  const min = passwordMin(linked.plan.type)
   const hint = min === undefined ? '' : `<small id="hint">${texts.atLeast(min)}</small>`
   const described = hint === '' ? '' : ' aria-describedby="hint"'
   const form = `<form method="post" action="${kind}">
@@ -42,11 +42,6 @@ function passwordForm(html: AccountHtml, { kind, token, min }: PasswordForm, ref
 </form>`
   const alert = refused === undefined ? '' : html.alert(html.explain(refused))
   return html.page(texts.titles[kind], `${alert}${form}`, refused)
-}
-
-function commonMin({ model }: Context): number | undefined {
-  const [first, ...others] = new Set(model.logins.map(passwordMin))
-  return others.length === 0 ? first : undefined
 }
 
 /** What the form has sent, and the request that the API would get with it. */
@@ -61,11 +56,27 @@ function tokenOf(call: Call): string {
   return call.query.take(new Map(), () => {}).link ?? ''
 }
 
+/** The form of a link, or that it is not valid: nobody fills in a form for nothing. */
+async function ifValid(
+  context: Context,
+  call: Call,
+  purposes: readonly LinkKind[],
+  form: (html: AccountHtml, linked: Linked) => Answer,
+): Promise<Answer> {
+  const html = new AccountHtml(context, call)
+  const linked = await findLinked(context, purposes, tokenOf(call))
+  return linked === undefined
+    ? html.refused(html.texts.failed, new Failure('invalid_link'))
+    : form(html, linked)
+}
+
 function passwordPage(kind: LinkKind): AccountPage {
   return {
     path: `/account/${kind}`,
     show: (context, call) =>
-      passwordForm(new AccountHtml(context, call), { kind, token: tokenOf(call), min: commonMin(context) }),
+      ifValid(context, call, PASSWORD_LINKS, (html, linked) =>
+        passwordForm(html, { kind, token: tokenOf(call), linked }),
+      ),
     async submit(context, call) {
       const html = new AccountHtml(context, call)
       const { form, request } = await formOf(call)
@@ -76,8 +87,10 @@ function passwordPage(kind: LinkKind): AccountPage {
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         // Another password does not make a wrong link right.
-        if (error.code === 'invalid_link') return html.refused(html.texts.failed, error)
-        return passwordForm(html, { kind, token, min: commonMin(context) }, error)
+        const linked =
+          error.code === 'invalid_link' ? undefined : await findLinked(context, PASSWORD_LINKS, token)
+        if (linked === undefined) return html.refused(html.texts.failed, error)
+        return passwordForm(html, { kind, token, linked }, error)
       }
     },
   }
@@ -90,16 +103,16 @@ function buttonPage(
 ): AccountPage {
   return {
     path: `/account/${kind}`,
-    show(context, call) {
-      const html = new AccountHtml(context, call)
-      return html.page(
-        html.texts.titles[kind],
-        `<form method="post" action="${kind}">
+    show: (context, call) =>
+      ifValid(context, call, [kind], (html) =>
+        html.page(
+          html.texts.titles[kind],
+          `<form method="post" action="${kind}">
 <input type="hidden" name="token" value="${Bun.escapeHTML(tokenOf(call))}">
 <button autofocus>${html.texts.buttons[kind]}</button>
 </form>`,
-      )
-    },
+        ),
+      ),
     async submit(context, call) {
       const html = new AccountHtml(context, call)
       const title = html.texts.titles[kind]

@@ -32,7 +32,7 @@ export async function resetPassword(context: Context, request: LinkRequest): Pro
   const token = takeText(body, 'token', errors)
   const password = takeText(body, 'password', errors)
   if (errors.size > 0) throw invalid(errors)
-  const linked = await accountOfLink(context, request, SETTING, token)
+  const linked = await accountOfLink(context, request, PASSWORD_LINKS, token)
   refuseWeak(linked, password)
   const operation = await changeByLink(context, linked, { token, password, request })
   context.identities.forget()
@@ -43,7 +43,7 @@ export async function resetPassword(context: Context, request: LinkRequest): Pro
 }
 
 /** The links that set a password. */
-const SETTING = ['reset', 'invite'] as const
+export const PASSWORD_LINKS = ['reset', 'invite'] as const
 
 function refuseWeak({ plan, key }: Linked, password: string): void {
   const errors: Errors = new Map()

@@ -28,6 +28,8 @@ const clusterAt = (databaseDir: string, port: number, settings: readonly string[
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
       'fsync=off',
+      // In its folder, which is removed: whoever is killed leaves it behind.
+      'dynamic_shared_memory_type=mmap',
       ...settings,
     ].flatMap((setting) => ['-c', setting]),
     onLog() {},

@@ -48,10 +48,9 @@ export function parseCommand(command: Command, args: readonly string[]): GivenAr
     if (token.kind !== 'option') continue
     const option = Object.hasOwn(command.options, token.name) ? command.options[token.name] : undefined
     if (option === undefined) throw new StartError(unknownFlag(command, token.rawName, token.name))
-    if (
-      option.value !== undefined &&
-      (token.value === undefined || (!token.inlineValue && token.value.startsWith('--')))
-    )
+    // An empty one is a variable of a script that is not set.
+    const isMissing = !token.value || (!token.inlineValue && token.value.startsWith('--'))
+    if (option.value !== undefined && isMissing)
       throw new StartError(`--${token.name} needs a value: --${token.name} ${option.value}.`)
     if (option.value === undefined && token.value !== undefined)
       throw new StartError(`--${token.name} takes no value.`)

@@ -33,6 +33,8 @@ test('help, version, and what is mistyped', async () => {
     [['user'], 'There is no command "user"; did you mean "takeback user add"?'],
     [['serve', 'this'], 'takeback serve does not take "this"'],
     [['serve', '--port'], '--port needs a value: --port N.'],
+    [['serve', '--database='], '--database needs a value: --database URL.'],
+    [['backup', '--to', ''], '--to needs a value: --to FILE|FOLDER.'],
     [['serve', '--port', '99999'], '--port must be a number from 0 to 65535'],
     [['serve', '--log', 'xml'], '--log must be pretty or json'],
     [['serve', '--database', 'mysql:x'], '--database must be an address such as sqlite:'],

@@ -361,5 +361,5 @@ function bindRefusal(error: unknown, { host, port }: Config): string {
     return `Port ${port} on ${host} is taken: choose another with --port, or 0 for a free one.`
   if (code === 'EACCES')
     return `Port ${port} on ${host} may not be used by this user: choose one above 1023 with --port.`
-  return `${host}:${port} cannot be listened on: ${message}`
+  return `${host}:${port} cannot be used to listen: ${message}`
 }

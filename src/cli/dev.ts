@@ -11,9 +11,9 @@ import { ownCommand } from './own-command.ts'
 export const devCommand: Command = {
   name: 'dev',
   usage: 'takeback dev [--yes] [--config FILE] [--database URL] [--port N]',
-  summary: 'Serves, and starts anew whenever the config or a file that it imports has changed.',
+  summary: 'Serves, and restarts whenever the config or a file that it imports changes.',
   options: {
-    yes: { value: undefined, help: 'do not ask before a change that is more than an addition' },
+    yes: { value: undefined, help: 'do not ask before changes that do more than add' },
     ...storeOptions,
     ...serverOptions,
     ...helpOption,
@@ -94,7 +94,7 @@ class DevSession {
     }
     for (const { effect, path, what } of plan.lines) console.log(`  ${effect.padEnd(7)}  ${path} ${what}`)
     if (plan.refused > 0) {
-      console.error('The database cannot be migrated while a change is refused. Mend the declaration.')
+      console.error('The database cannot be migrated while a change is refused. Correct the declaration.')
       return false
     }
     const asks = plan.older || plan.lines.some((line) => !isAddition(line))
@@ -106,11 +106,11 @@ class DevSession {
 
   async #confirmed(): Promise<boolean> {
     try {
-      if (await confirm('This is more than an addition. Change the database?')) return true
+      if (await confirm('This does more than add. Change the database?')) return true
       console.log('Nothing was changed.')
     } catch (error) {
       if (!(error instanceof StartError)) throw error
-      console.error('This is more than an addition, and there is no terminal to ask: start with --yes.')
+      console.error('This does more than add, and there is no terminal to ask on: start with --yes.')
     }
     return false
   }

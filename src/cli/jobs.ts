@@ -10,10 +10,10 @@ import { withApp } from './past.ts'
 export const jobsList: Command = {
   name: 'jobs list',
   usage: 'takeback jobs list [--json]',
-  summary: 'Lists the jobs: when each ran last, how that went, and when it runs next.',
+  summary: 'Lists the jobs: when each last ran, how that went, and when it runs next.',
   options: { json: { value: undefined, help: 'print JSON, for programs' }, ...storeOptions, ...helpOption },
   async run(given) {
-    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    if (given.words.length > 0) throw new StartError(`takeback jobs list does not take "${given.words[0]}".`)
     await withApp(given, async (app) => {
       const { context } = app
       for (const job of jobsOf(context)) context.work.add(job)
@@ -31,7 +31,7 @@ export const jobsList: Command = {
 export const jobsRun: Command = {
   name: 'jobs run',
   usage: 'takeback jobs run <name>',
-  summary: 'Runs a job now, here or in a running server, and waits until it has ended.',
+  summary: 'Runs a job now, here or in a running server, and waits for its end.',
   options: { ...storeOptions, ...helpOption },
   async run(given) {
     const [name, ...more] = given.words

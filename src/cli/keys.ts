@@ -10,7 +10,7 @@ import { withApp } from './past.ts'
 export const keysList: Command = {
   name: 'keys list',
   usage: 'takeback keys list [--user users/3] [--json]',
-  summary: 'Lists the keys of everybody: whose they are, when each was last used, what it may do.',
+  summary: 'Lists all keys: whose they are, when each was last used, what it may do.',
   options: {
     user: { value: 'users/3', help: 'only the keys of this user' },
     json: { value: undefined, help: 'print JSON, for programs' },
@@ -18,7 +18,7 @@ export const keysList: Command = {
     ...helpOption,
   },
   async run(given) {
-    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    if (given.words.length > 0) throw new StartError(`takeback keys list does not take "${given.words[0]}".`)
     await withApp(given, async ({ context: { keys, model } }) => {
       const user = given.text('user')
       const errors: Errors = new Map()

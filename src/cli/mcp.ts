@@ -15,13 +15,14 @@ export const mcpCommand: Command = {
   summary: 'Connects an agent on this machine to a server, over standard input and output.',
   options: {
     url: { value: 'URL', help: 'the server (TAKEBACK_URL; http://127.0.0.1:3000)' },
-    key: { value: 'KEY', help: 'a key of the server, or a token (TAKEBACK_KEY; none)' },
+    key: { value: 'KEY', help: 'a key or a token for the server (TAKEBACK_KEY; none)' },
     ...helpOption,
   },
   details:
     'For programs that start their tools themselves, such as Claude Desktop. Others connect to /mcp of the server. Set TAKEBACK_KEY rather than --key: other users of a machine can see the arguments of a command.',
   async run(given) {
-    if (given.words.length > 0) throw new StartError('It takes no words: takeback mcp --url URL.')
+    if (given.words.length > 0)
+      throw new StartError(`takeback mcp does not take "${given.words[0]}": use --url URL.`)
     const url = mcpAddress(given.text('url') ?? process.env.TAKEBACK_URL ?? 'http://127.0.0.1:3000')
     const send = sender(url, given.text('key') ?? process.env.TAKEBACK_KEY)
     const sdk = await loadPackage()

@@ -76,7 +76,7 @@ export const serverOptions = {
   },
   'app-url': {
     value: 'URL',
-    help: 'the address of the pages of your app, for links that mail.links declares (TAKEBACK_APP_URL; none)',
+    help: 'the address of the pages of your app, for links declared in mail.links (TAKEBACK_APP_URL; none)',
   },
   smtp: {
     value: 'URL',

@@ -112,10 +112,13 @@ export const undoCommand: Command = {
     run: { value: 'R', help: 'operations of this run (the header Takeback-Run)' },
     with: {
       value: 'W',
-      help: 'dependents: also delete what refers to deleted Entities; targets: also restore what restored ones refer to',
+      help: 'dependents: also delete Entities that refer to a deleted one; targets: also restore those that a restored one refers to',
     },
     'skip-conflicts': { value: undefined, help: 'skip conflicts and take back the rest' },
-    'with-effects': { value: undefined, help: 'also take back what the operations have set off' },
+    'with-effects': {
+      value: undefined,
+      help: 'also take back what reactions wrote because of the operations',
+    },
     ...yesOption,
     ...jsonOption,
     ...storeOptions,

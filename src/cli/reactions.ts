@@ -11,7 +11,8 @@ export const reactionsList: Command = {
   summary: 'Lists reactions that were set aside, and how many wait.',
   options: { json: { value: undefined, help: 'print JSON, for programs' }, ...storeOptions, ...helpOption },
   async run(given) {
-    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    if (given.words.length > 0)
+      throw new StartError(`takeback reactions list does not take "${given.words[0]}".`)
     await withApp(given, async ({ context }) => {
       const { queues } = await context.work.state()
       const { waiting = 0, running = 0 } = queues[REACTIONS] ?? {}
@@ -33,8 +34,8 @@ export const reactionsList: Command = {
 export const reactionsRetry: Command = {
   name: 'reactions retry',
   usage: 'takeback reactions retry <number …> | --all',
-  summary: 'Tries reactions again that were set aside. A running server does them at once.',
-  options: { all: { value: undefined, help: 'all of them' }, ...storeOptions, ...helpOption },
+  summary: 'Retries reactions that were set aside. A running server runs them at once.',
+  options: { all: { value: undefined, help: 'all that were set aside' }, ...storeOptions, ...helpOption },
   async run(given) {
     const all = given.text('all') !== undefined
     const ids = given.words.map(Number)
@@ -44,7 +45,7 @@ export const reactionsRetry: Command = {
       )
     await withApp(given, async (app) => {
       const retried = await retry(app, all ? undefined : ids)
-      console.log(retried === 1 ? '1 is tried again.' : `${retried} are tried again.`)
+      console.log(retried === 1 ? '1 reaction will be retried.' : `${retried} reactions will be retried.`)
     })
   },
 }

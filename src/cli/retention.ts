@@ -11,7 +11,8 @@ export const retentionConfirm: Command = {
   summary: 'Confirms that the clock is right, after a jump has stopped retention.',
   options: { yes: { value: undefined, help: 'do not ask' }, ...storeOptions, ...helpOption },
   async run(given) {
-    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    if (given.words.length > 0)
+      throw new StartError(`takeback retention confirm does not take "${given.words[0]}".`)
     const now = new Date().toISOString()
     console.log(`The clock of this machine says ${now}.`)
     if (

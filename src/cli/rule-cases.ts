@@ -68,7 +68,7 @@ async function tryOne(
   // Whoever passes all rules must not be refused for the same reason: then no rule was tried.
   const other = await reasonAgainst(context, system, question)
   if (other?.code !== failure.code) return undefined
-  return `${as} may not ${said}, but no rule is the reason: ${refusalText(failure)}`
+  return `${as} may not ${said}, but not because of a rule: ${refusalText(failure)}`
 }
 
 /** In one line, or one for each path. */
@@ -201,7 +201,9 @@ async function addGiven(context: Context, given: unknown): Promise<Names> {
         later.push(one)
       }
     if (later.length === left.length)
-      throw new StartError(`given: ${later.map(({ key }) => key).join(' and ')} refer to each other.`)
+      throw new StartError(
+        `given: ${later.map(({ key }) => key).join(' and ')} refer to each other, so none can be created first.`,
+      )
     left = later
   }
   return names
@@ -223,7 +225,8 @@ async function addOne(
     const answer = await perform(context.store, create(plan, system, filled))
     return (JSON.parse(answer.body ?? '{}') as { id: number }).id
   } catch (error) {
-    if (error instanceof Failure) throw new StartError(`given: ${key} cannot be made: ${refusalText(error)}`)
+    if (error instanceof Failure)
+      throw new StartError(`given: ${key} cannot be created: ${refusalText(error)}`)
     throw error
   }
 }

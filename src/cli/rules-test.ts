@@ -18,11 +18,11 @@ export const rulesTest: Command = {
   options: {
     database: {
       value: 'URL',
-      help: 'an empty database to try them on, such as postgres://…; it is filled (default: one in memory)',
+      help: 'an empty database to try them on, such as postgres://…; test data stays in it (default: one in memory)',
     },
     ...helpOption,
   },
-  details: `FILE exports the cases (default: ${FILE}); docs/rules.md has an example. The exit code is 1 if one fails.`,
+  details: `FILE exports the cases (default: ${FILE}); docs/rules.md has an example. The exit code is 1 if a case fails.`,
   async run(given) {
     const [name = FILE, ...more] = given.words
     if (more.length > 0) throw new StartError('Name one file: takeback rules test takeback.rules.ts.')

@@ -17,7 +17,7 @@ export const trashList: Command = {
   summary: 'Lists deleted Entities: when, by whom, and by which operation.',
   options: {
     ...entityOption,
-    'older-than': { value: 'AGE', help: 'only what was deleted at least so long ago: 30d, 12h, 1y' },
+    'older-than': { value: 'AGE', help: 'only what was deleted at least this long ago: 30d, 12h, 1y' },
     json: { value: undefined, help: 'print JSON, for programs' },
     ...storeOptions,
     ...helpOption,
@@ -36,10 +36,10 @@ export const trashList: Command = {
 export const trashPurge: Command = {
   name: 'trash purge',
   usage: 'takeback trash purge --older-than 30d [--entity E] [--yes]',
-  summary: 'Erases for good what was deleted long ago, after showing how much it is.',
+  summary: 'Erases for good what was deleted long ago. Shows the number and asks first.',
   options: {
     ...entityOption,
-    'older-than': { value: 'AGE', help: 'what was deleted at least so long ago: 30d, 12h, 1y; 0d for all' },
+    'older-than': { value: 'AGE', help: 'what was deleted at least this long ago: 30d, 12h, 1y; 0d for all' },
     yes: { value: undefined, help: 'do not ask' },
     ...storeOptions,
     ...helpOption,
@@ -69,7 +69,8 @@ interface TrashedEntity {
 }
 
 async function trashed(app: App, given: GivenArguments): Promise<TrashedEntity[]> {
-  if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+  if (given.words.length > 0)
+    throw new StartError(`takeback trash does not take "${given.words[0]}": use --entity E.`)
   const entity = given.text('entity')
   const plans = entity === undefined ? [...app.context.plans.values()] : [planOf(app, entity)]
   const before = new Date(Date.now() - ageOf(given.text('older-than') ?? '0d')).toISOString()

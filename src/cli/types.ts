@@ -14,7 +14,8 @@ export const typesCommand: Command = {
   details:
     'A page uses them with takeback/client: connect<Api>(url). Only names and types are printed, no rules and no code.',
   async run(given) {
-    if (given.words.length > 0) throw new StartError('It takes no words: takeback types > api.d.ts.')
+    if (given.words.length > 0)
+      throw new StartError(`takeback types does not take "${given.words[0]}": use --config FILE.`)
     const config = given.text('config')
     const { file } = readConfig(config === undefined ? {} : { config }, process.env)
     const declaration = await loadDefault(file, 'name another file with --config')
@@ -27,7 +28,7 @@ export const typesCommand: Command = {
 export function declaredTypes(declaration: unknown, name: string): string {
   const { entities, routes } = recordOf(declaration)
   const api = { entities: mapped(entities, entityShape), routes: mapped(routes, routeShape) }
-  return `// Made from ${name} by "takeback types", for connect<Api>() of takeback/client. Make it again when that changes.
+  return `// Made from ${name} by "takeback types", for connect<Api>() of takeback/client. Run it again when that changes.
 export interface Api ${printed(api)}`
 }
 

@@ -14,7 +14,10 @@ export const userUnlock: Command = {
   usage: 'takeback user unlock <entity> <email> [--remove-second-factor]',
   summary: 'Resets the failed logins of an account, so that nobody has to wait.',
   options: {
-    'remove-second-factor': { value: undefined, help: 'also let them in without a code' },
+    'remove-second-factor': {
+      value: undefined,
+      help: 'also remove the second factor and the passkeys, for somebody who has lost them',
+    },
     ...storeOptions,
     ...helpOption,
   },
@@ -44,6 +47,6 @@ export const userUnlock: Command = {
 async function removeFactors({ context }: App, owner: FactorOwner): Promise<void> {
   const removed = await context.factors.remove(owner)
   const passkeys = await context.passkeys.removeAll(owner)
-  const codes = removed ? 'the second factor' : 'no second factor: there was none'
+  const codes = removed ? 'the second factor' : 'no second factor (there was none)'
   console.log(`Removed ${codes}, and ${passkeys} passkeys.`)
 }

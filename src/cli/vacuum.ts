@@ -12,7 +12,7 @@ export const vacuum: Command = {
   summary: 'Rewrites the file of a database, so that no copy of purged data is left in it.',
   options: { database, ...helpOption },
   async run(given) {
-    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    if (given.words.length > 0) throw new StartError(`takeback vacuum does not take "${given.words[0]}".`)
     const { database: location } = keptConfigOf(given)
     const store = await openStore(location, { mustExist: true })
     try {

@@ -12,7 +12,8 @@ const jsonOption = { json: { value: undefined, help: 'print JSON, for programs' 
 export const webhooksList: Command = {
   name: 'webhooks list',
   usage: 'takeback webhooks list [<name>] [--json]',
-  summary: 'Shows each webhook, what waits and the last delivery; or the last deliveries of one.',
+  summary:
+    'Lists the webhooks with what waits and the last delivery; with a name, the last deliveries of one.',
   options: { ...jsonOption, ...storeOptions, ...helpOption },
   async run(given) {
     const [name, ...more] = given.words
@@ -36,7 +37,7 @@ export const webhooksResend: Command = {
   usage: 'takeback webhooks resend <name> <operation> | <name> --aside',
   summary: 'Sends an operation to a webhook again, or all that were set aside.',
   options: {
-    aside: { value: undefined, help: 'all operations that failed too often' },
+    aside: { value: undefined, help: 'all operations that were set aside' },
     ...storeOptions,
     ...helpOption,
   },
@@ -54,8 +55,7 @@ export const webhooksResend: Command = {
         return console.log(`${count === 1 ? '1 operation' : `${count} operations`} will be sent again.`)
       }
       const found = await webhooks.resend(name, operation)
-      if (found === undefined)
-        throw new StartError(`There is no operation ${operation} that ${name} is told of.`)
+      if (found === undefined) throw new StartError(`There is no operation ${operation} to send to ${name}.`)
       console.log(`Operation ${found} will be sent again, after those that wait.`)
     })
   },

@@ -34,8 +34,8 @@ async function howToBegin({ context, url }: Running, config: Config): Promise<st
   if (offer === undefined) return ''
   const token = offerToken(context, offer)
   return config.console
-    ? `\nThere is no admin yet. Make your account in the console:\n\n  ${url}/console/#first-admin=${token}\n`
-    : `\nThere is no admin yet. Make your account with\n\n  POST /api/auth/first-admin/ {"email", "password", "token": "${token}"}\n`
+    ? `\nThere is no admin yet. Create your account in the console:\n\n  ${url}/console/#first-admin=${token}\n`
+    : `\nThere is no admin yet. Create your account with\n\n  POST /api/auth/first-admin/ {"email", "password", "token": "${token}"}\n`
 }
 
 /** Only if there never was one: a deleted admin is not silently replaced. */
@@ -63,7 +63,7 @@ async function makeFirstAdmin(
     return `${adminEmail === undefined ? '' : `\n${error.message}`}\nOr on the command line: takeback user add ${admins} you@example.com --set name=value …\n`
   }
   return `
-Or begin on the command line: log in with this account, and it is yours. The password is shown only once, works for
+Or start on the command line: log in with this account, and it is yours. The password is shown only once, works for
 ${budget.temporaryPasswordHours} hours, and is changed with POST /api/auth/password {"password", "new_password"}.
 
   e-mail    ${email}

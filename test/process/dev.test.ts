@@ -11,7 +11,7 @@ export default app({ entities: { rooms: entity(rooms) } })`
 const rooms = (fields: string) => `import { everyone, integer, text } from 'takeback'
 export const rooms = { fields: { ${fields} }, access: { read: everyone, create: everyone } }`
 
-test('dev starts anew when a file changes: additions at once, the rest only if asked to', async () => {
+test('dev restarts when a file changes: additions at once, the rest only if asked to', async () => {
   const folder = newFolder()
   await Bun.write(join(folder, 'takeback.config.ts'), config)
   await Bun.write(join(folder, 'types', 'rooms.ts'), rooms('title: text()'))
@@ -52,7 +52,7 @@ test('dev starts anew when a file changes: additions at once, the rest only if a
 
     // So does one that takes something away, as long as nobody agrees.
     change('title: text()')
-    await eventually(() => said.includes('there is no terminal to ask: start with --yes'))
+    await eventually(() => said.includes('there is no terminal to ask on: start with --yes'))
     expect(said).toContain('aside    rooms.beds is no longer declared')
     expect(await post({ title: 'c', beds: 2 })).toBe(201)
     expect(urls()).toHaveLength(2)

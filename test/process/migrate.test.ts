@@ -77,10 +77,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     })
 
     const unasked = await run(migrate(1, '--drop', 'things.b'))
-    expect([unasked.code, unasked.err]).toEqual([
-      1,
-      'There is no terminal to ask for confirmation: use --yes.\n',
-    ])
+    expect([unasked.code, unasked.err]).toEqual([1, 'There is no terminal to ask on: confirm with --yes.\n'])
     expect((await runHere(migrate(1, '--drop', 'things.b', '--yes'))).out).toBe(
       'things.b will be dropped for good, with the data of 1 row.\nDropped.\n',
     )

@@ -46,10 +46,7 @@ onEveryStoreByHand('the command line takes back', (store) => {
     expect(JSON.parse((await here('history', 'rooms/1', '--json', '--limit', '1')).out).data).toHaveLength(1)
 
     const unasked = await cli('undo', patched.operation)
-    expect([unasked.code, unasked.err]).toEqual([
-      1,
-      'There is no terminal to ask for confirmation: use --yes.\n',
-    ])
+    expect([unasked.code, unasked.err]).toEqual([1, 'There is no terminal to ask on: confirm with --yes.\n'])
     expect(unasked.out).toBe('update   rooms/1\n    beds  3 → 1\n\n1 operation, 1 Entity to change.\n')
     expect((await call('GET', '/api/rooms/1/')).body.beds).toBe(3)
     const undone = await cli('undo', patched.operation, '--yes')

@@ -88,5 +88,5 @@ test('what nobody waits for does not end the server; jobs and reactions on the c
   expect((await runHere(['jobs', 'run', 'nigthly', ...args])).err).toContain('did you mean "nightly"?')
   expect((await run(['reactions', 'list', ...args])).out).toBe('0 set aside, 0 waiting, 0 running.\n')
   expect((await runHere(['reactions', 'retry', '5', ...args])).err).toContain('5 is not set aside')
-  expect((await runHere(['reactions', 'retry', '--all', ...args])).out).toBe('0 are tried again.\n')
+  expect((await runHere(['reactions', 'retry', '--all', ...args])).out).toBe('0 reactions will be retried.\n')
 })

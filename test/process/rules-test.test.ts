@@ -118,8 +118,8 @@ test('names stand for ids, in any order, and only rules count as a reason', asyn
       ['teams/old'],
     ),
   ).toEqual([
-    'users/bob may not read teams/old, but no rule is the reason: There is nothing here.',
-    'users/ann may not update teams/red with {"name":"much too long"}, but no rule is the reason: Invalid Data\n    name must have at most 9 characters',
+    'users/bob may not read teams/old, but not because of a rule: There is nothing here.',
+    'users/ann may not update teams/red with {"name":"much too long"}, but not because of a rule: Invalid Data\n    name must have at most 9 characters',
     'nobody may not create teams with {"name":3}, but should: Invalid Data\n    name must be a text\n    info is required',
   ])
 })
@@ -143,10 +143,10 @@ test('mistakes in the cases have their place', async () => {
     'cases.0.as: teams/red cannot sign in: teams have no login.',
   )
   expect(await tried({ teams: { red: { nme: 'x' } } }, [])).toStartWith(
-    'given: teams/red cannot be made: Invalid Data\n    name is required',
+    'given: teams/red cannot be created: Invalid Data\n    name is required',
   )
   expect(await tried({ users: { a: { boss: 'b' }, b: { boss: 'a' } } }, [])).toBe(
-    'given: users/a and users/b refer to each other.',
+    'given: users/a and users/b refer to each other, so none can be created first.',
   )
   expect(await tried({ users: { a: { boss: 'c' } } }, [])).toBe(
     'given.users.a, boss: there is no "users/c" in given; did you mean "users/a"?',

@@ -35,7 +35,7 @@ onEveryStoreByHand('a start', (store) => {
     const holder = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') })
     for (const [flags, sentence] of [
       [['--port', String(holder.port)], `Port ${holder.port} on 127.0.0.1 is taken`],
-      [['--host', '192.0.2.1', '--port', '0'], '192.0.2.1:0 cannot be listened on'],
+      [['--host', '192.0.2.1', '--port', '0'], '192.0.2.1:0 cannot be used to listen'],
     ] as const) {
       const { code, err } = await run(['serve', ...flagsOf(1), ...flags])
       expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])

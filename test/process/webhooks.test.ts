@@ -90,7 +90,7 @@ test('the command line shows deliveries, and sends operations again', async () =
     cli('webhooks', 'resend', 'erp'),
   ])
   expect(unknown.map(({ code, err }) => [code, err])).toEqual([
-    [1, 'There is no operation nothing that erp is told of.\n'],
+    [1, 'There is no operation nothing to send to erp.\n'],
     [1, 'There is no webhook "erq"; did you mean "erp"? (there are: erp).\n'],
     [1, expect.stringContaining('Name a webhook and an operation')],
   ])

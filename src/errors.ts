@@ -7,7 +7,7 @@ export const catalogue = {
   malformed_header: { status: 400, message: 'A header is malformed.' },
   abandoned: {
     status: 400,
-    message: 'The request was cut off, or another one followed before its answer. Nothing was written.',
+    message: 'The connection ended, or another request followed before the answer. Nothing was written.',
   },
   too_deep: { status: 400, message: `The body is nested more than ${budget.bodyDepth} levels deep.` },
   unauthenticated: { status: 401, message: 'Sign in first: this needs a token.' },
@@ -15,11 +15,11 @@ export const catalogue = {
   forbidden: { status: 403, message: 'You may not do this.' },
   own_login_required: {
     status: 403,
-    message: 'This needs a login of your own: a key, and an admin who acts as somebody, cannot do it.',
+    message: 'This needs your own login. Keys, and admins who act as a user, cannot do it.',
   },
   recent_login_required: {
     status: 403,
-    message: 'This account has no password, so this needs a login of the last minutes. Log in again.',
+    message: 'This account has no password, so this needs a recent login. Log in again.',
   },
   provider_denied: { status: 403, message: 'The login was cancelled at the provider.' },
   provider_email_unverified: {
@@ -28,7 +28,7 @@ export const catalogue = {
   },
   sign_up_closed: {
     status: 403,
-    message: 'There is no account for this login, and new ones cannot be made this way.',
+    message: 'There is no account for this login, and you cannot sign up this way.',
   },
   password_change_required: {
     status: 403,
@@ -45,19 +45,19 @@ export const catalogue = {
   target_deleted: { status: 409, message: 'It refers to something that is deleted.' },
   not_deleted: { status: 409, message: 'Only a deleted Entity can be purged.' },
   last_admin: { status: 409, message: 'This is the last admin: add another one first.' },
-  second_factor_exists: { status: 409, message: 'There is a second factor already. Remove it first.' },
+  second_factor_exists: { status: 409, message: 'There is already a second factor. Remove it first.' },
   last_login: { status: 409, message: 'This is the last way to log in. Set a password first.' },
   account_exists: {
     status: 409,
     message: 'There is already an account with this e-mail. Log in to it, then link the provider.',
   },
-  identity_taken: { status: 409, message: 'This login of the provider belongs to an account already.' },
-  first_admin_exists: { status: 409, message: 'There is an admin already. Log in.' },
+  identity_taken: { status: 409, message: 'This provider login already belongs to an account.' },
+  first_admin_exists: { status: 409, message: 'There is already an admin. Log in.' },
   nothing_to_undo: { status: 409, message: 'There is nothing to undo.' },
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
   changed_meanwhile: { status: 409, message: 'Others have changed the same fields since you read them.' },
-  key_ended: { status: 409, message: 'The key has ended: make a new one.' },
+  key_ended: { status: 409, message: 'The key has ended. Create a new one.' },
   busy: { status: 409, message: 'Others are changing this right now. Try again.' },
   position_gone: {
     status: 410,
@@ -65,9 +65,12 @@ export const catalogue = {
   },
   version_gone: {
     status: 410,
-    message: 'The journal does not have that version any more. Read the Entity again.',
+    message: 'The journal no longer has that version. Read the Entity again.',
   },
-  plan_changed: { status: 412, message: 'It would now do something else than its preview.' },
+  plan_changed: {
+    status: 412,
+    message: 'This would no longer do what its preview shows. Nothing was written.',
+  },
   stale: { status: 412, message: 'It has changed since you read it.' },
   too_large: { status: 413, message: 'The body is larger than 1 MiB.' },
   unsupported_media_type: { status: 415, message: 'A body must be sent as application/json.' },
@@ -81,10 +84,10 @@ export const catalogue = {
   second_factor_required: {
     status: 422,
     message:
-      'The password is right. Send it again, with the code of the second factor as "code", or log in with a passkey.',
+      'The password is right. Send it again with the code of the second factor as "code", or log in with a passkey.',
   },
   second_factor_failed: { status: 422, message: 'The code is wrong, has expired or was used already.' },
-  passkey_failed: { status: 422, message: 'The passkey is not known here, or its answer is not valid.' },
+  passkey_failed: { status: 422, message: 'The passkey is unknown here, or its response is invalid.' },
   invalid_link: {
     status: 422,
     message: 'The link is wrong, has expired or was used already. Ask for a new one.',
@@ -99,7 +102,7 @@ export const catalogue = {
   },
   sign_up_incomplete: {
     status: 422,
-    message: 'The provider did not give all that a new account needs.',
+    message: 'The provider did not send everything that a new account needs.',
   },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },

@@ -105,7 +105,7 @@ const PATTERNS: readonly [RegExp, Explain][] = [
     /^has a value in (\S+) that you may not set$/,
     ([, path = ''], { operations: { undo } }) => undo.forbiddenValue(path),
   ],
-  [/^is the account of whoever asks for this$/, (_, { operations: { undo } }) => undo.own],
+  [/^is the account that makes this request$/, (_, { operations: { undo } }) => undo.own],
   [/^would break a check: (.*)$/, ([, says = ''], { operations: { undo } }) => undo.check(says)],
   [
     /^would have the same value(?: in (\S+))? as (\S+), which must be unique$/,
@@ -116,7 +116,7 @@ const PATTERNS: readonly [RegExp, Explain][] = [
     ),
   ],
   [
-    /^is of the type (\S+), which is not declared any more$/,
+    /^is of the type (\S+), which is no longer declared$/,
     ([, type = ''], { operations: { undo } }) => undo.undeclared(type),
   ],
 ]

@@ -46,8 +46,8 @@ const SENTENCES: readonly [pattern: RegExp, german: string][] = [
   ],
   [/^must be a text that is not empty$/, 'darf nicht leer sein'],
   [
-    /^must be unique, and would be the same for several$/,
-    'muss eindeutig sein, und wäre bei mehreren gleich',
+    /^must be unique, but would be the same for several$/,
+    'muss eindeutig sein, wäre aber bei mehreren gleich',
   ],
   [/^is taken, together with the other values?$/, 'ist zusammen mit den anderen Werten schon vergeben'],
   [

@@ -10,7 +10,8 @@ const providerFailures: Readonly<Record<string, string>> = {
   account_exists:
     'There is already an account with your e-mail. Sign in to it with your password, then link the provider.',
   sign_up_closed: 'There is no account for you here. Ask an admin to invite you.',
-  sign_up_incomplete: 'The provider did not tell all that a new account needs. Ask an admin to invite you.',
+  sign_up_incomplete:
+    'The provider did not send everything that a new account needs. Ask an admin to invite you.',
 }
 
 /** The words of the console in English. `de.ts` has the same ones in German. */

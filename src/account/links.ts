@@ -95,7 +95,7 @@ export class Links {
 
   #of(purpose: LinkKind): LinkStatements {
     const found = this.#statements.get(purpose)
-    if (found === undefined) throw new Error(`There are no links called ${purpose}.`)
+    if (found === undefined) throw new Error(`There are no links for ${purpose}.`)
     return found
   }
 

@@ -3,7 +3,7 @@ const TAGS = new RegExp(`^[ \\t,]*(?:${TAG.source}[ \\t]*(?:,[ \\t,]*|$))+$`)
 
 /** The message for an invalid list of tags. */
 export const TAGS_EXPECTED =
-  'must be an ETag in its double quotes, such as "3", several with commas between, or *'
+  'must be an ETag in double quotes, such as "3", several separated by commas, or *'
 
 /** `*`, or tags in quotes (RFC 9110, section 13.1.1). Anything else would never match, which looks like a conflict. */
 export function isTagList(text: string): boolean {

@@ -38,7 +38,7 @@ function refuseShadow({ key, method, path }: RouteType, model: Model, { server, 
   const other = taken.find((one) => one.method === method && isSamePlace(one.path, path))
   if (other !== undefined)
     throw new StartError(
-      `routes.${key}: is in the way of ${other.method} ${other.path}, which is there already; choose another path`,
+      `routes.${key}: conflicts with ${other.method} ${other.path}, which already exists; choose another path`,
     )
 }
 

@@ -82,8 +82,8 @@ export function checkComputed(entities: Model['entities'], problems: Problems): 
         const expression = computedNamed(name, membersOf(type, entities, allVisible), true)
         if (expression === undefined || expression.op === 'constant' || expression.op === 'literal')
           throw new Mistake('must give a single value that depends on the Entity')
-        if (asksReferrers(expression)) throw new Mistake('uses referrers, which cannot be computed with')
-        if (asksFolded(expression)) throw new Mistake('uses fold(), which cannot be computed with')
+        if (asksReferrers(expression)) throw new Mistake('uses referrers, which a computed field cannot use')
+        if (asksFolded(expression)) throw new Mistake('uses fold(), which a computed field cannot use')
         refuseCostly(expression, budget.ruleItems)
       } catch (error) {
         if (!(error instanceof Mistake)) throw error

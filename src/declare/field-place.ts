@@ -51,7 +51,7 @@ export function checkOptions(
     const sentence =
       check === undefined
         ? option === 'search'
-          ? 'can only be said of text, email, url and choice'
+          ? 'is only possible for text, email, url and choice'
           : `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
         : check(value)
     if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])

@@ -34,7 +34,7 @@ describe('a rule over referrers', () => {
       `unknown field "notes" at column 1; give the reference a name for it: ref('projects', { as: 'notes' }) in entities.notes.fields.about`,
     ],
     ['me.tasks.exists(t, true)', 'unknown field "me.tasks" at column 4; did you mean "me.todos"?'],
-    ['todos.exists(t, t.up.up.up.title == "a")', 'goes over more than 3 references'],
+    ['todos.exists(t, t.up.up.up.title == "a")', 'follows more than 3 references'],
   ])('%s is refused with a hint', (rule, sentence) => {
     expect(declare({ read: rule })).toThrow(sentence)
   })

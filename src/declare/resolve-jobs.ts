@@ -67,7 +67,7 @@ function resolveTimes(
   }
   const next = (after: Date) => Bun.cron.parse(every, after, { tz })
   try {
-    if (next(new Date(0)) === null) problems.push([`${at}.every`, 'is a time that never comes'])
+    if (next(new Date(0)) === null) problems.push([`${at}.every`, 'never happens: there is no such date'])
   } catch (error) {
     const [, reason] = /Invalid cron expression: (.*)$/.exec((error as Error).message) ?? []
     problems.push([`${at}.every`, reason === undefined ? expected : `${expected} (${plain(reason)})`])

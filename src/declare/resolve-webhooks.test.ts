@@ -38,14 +38,14 @@ const mistakes: readonly (readonly [declared: unknown, said: string])[] = [
   [{ erp: { ...right, to: 'ftp://erp.example.com' } }, 'webhooks.erp.to: must be a URL'],
   [
     { erp: { ...right, to: 'http://erp.example.com' } },
-    "https://; for a network that you trust, say allow: ['erp.example.com:80']",
+    "https://; for a network that you trust, add allow: ['erp.example.com:80']",
   ],
   [
     { erp: { ...right, to: 'https://localhost' } },
-    "is not on the public internet; if that is right, say allow: ['localhost:443']",
+    "is not on the public internet; if that is intended, add allow: ['localhost:443']",
   ],
-  [{ erp: { ...right, to: 'https://0x7f.1:8000' } }, "say allow: ['127.0.0.1:8000']"],
-  [{ erp: { ...right, to: 'https://[::1]' } }, "say allow: ['[::1]:443']"],
+  [{ erp: { ...right, to: 'https://0x7f.1:8000' } }, "add allow: ['127.0.0.1:8000']"],
+  [{ erp: { ...right, to: 'https://[::1]' } }, "add allow: ['[::1]:443']"],
   [
     { erp: { ...right, to: 'https://[::ffff:10.0.0.1]', allow: ['10.0.0.1'] } },
     'is not on the public internet',
@@ -54,7 +54,7 @@ const mistakes: readonly (readonly [declared: unknown, said: string])[] = [
   [{ erp: { ...right, to: 'https://u:%@erp.example.com' } }, 'has a user or a password that is not encoded'],
   [{ erp: { ...right, filter: 1 } }, 'webhooks.erp.filter: must be a condition in CEL'],
   [{ erp: { ...right, filter: 'titel == "x"' } }, 'did you mean "title"?'],
-  [{ erp: { ...right, filter: 'title == me.id' } }, 'uses me, but a webhook is nobody'],
+  [{ erp: { ...right, filter: 'title == me.id' } }, 'uses me, but a webhook has no caller'],
   [{ erp: { ...right, filter: 'created_at < now' } }, 'uses now, but a retry comes later'],
   [{ erp: { ...right, filter: 'fold(title) == "x"' } }, 'uses fold(), but the journal'],
   [{ erp: { ...right, filter: 'true' } }, 'does not depend on the Entity'],

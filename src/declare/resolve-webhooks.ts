@@ -92,7 +92,7 @@ function resolveFilter(
 
 /** A retry must find the same: so it knows no `me`, no `now` and no referrers. */
 function filterOf(text: string, type: EntityType, entities: EntityTypes): Expression {
-  if (startingNames(parseCel(text)).has('me')) throw new Mistake('uses me, but a webhook is nobody')
+  if (startingNames(parseCel(text)).has('me')) throw new Mistake('uses me, but a webhook has no caller')
   const own = ['id', 'version', 'created_at', 'updated_at'] as const
   const self = membersOf(type, entities, allFields, { own, referrers: false })
   const condition = settled(understand(text, { self, me: null, anybody: [] }, budget.ruleItems))
@@ -131,9 +131,9 @@ function resolveTarget(
   const allowed = allow.includes(url.hostname) || allow.includes(`${url.hostname}:${port}`)
   const advice = `allow: ['${url.hostname}:${port}']`
   if (!allowed && isPrivateName(url.hostname))
-    problems.push([`${path}.to`, `is not on the public internet; if that is right, say ${advice}`])
+    problems.push([`${path}.to`, `is not on the public internet; if that is intended, add ${advice}`])
   else if (!allowed && url.protocol === 'http:')
-    problems.push([`${path}.to`, `must begin with https://; for a network that you trust, say ${advice}`])
+    problems.push([`${path}.to`, `must begin with https://; for a network that you trust, add ${advice}`])
   return { to: url.href, allowed }
 }
 

@@ -82,11 +82,11 @@ test('every mistake has its dot path and what would be right', () => {
     [inRooms({ a: object({}) }), 'entities.rooms.fields.a: must have at least one field'],
     [
       inRooms({ a: object({ b: text({ pattern: '(' }) }) }),
-      'entities.rooms.fields.a.b.pattern: is not a pattern that is known here: This group is not closed. (character 1)',
+      'entities.rooms.fields.a.b.pattern: is not a valid pattern: This group is not closed. (character 1)',
     ],
     [
       inRooms({ a: text({ pattern: '(?=x)' }) }),
-      'entities.rooms.fields.a.pattern: is not a pattern that is known here: Looking ahead or behind',
+      'entities.rooms.fields.a.pattern: is not a valid pattern: Look-ahead',
     ],
     [
       inRooms({ a: list(object({ o: object({ b: ref('rooms') }) })) }),
@@ -154,11 +154,11 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: integer({ search: true } as object) }),
-      'entities.rooms.fields.a.search: can only be said of text, email, url and choice',
+      'entities.rooms.fields.a.search: is only possible for text, email, url and choice',
     ],
     [
       inRooms({ a: secret({ search: true } as object) }),
-      'entities.rooms.fields.a.search: can only be said of text, email, url and choice',
+      'entities.rooms.fields.a.search: is only possible for text, email, url and choice',
     ],
     [inRooms({ a: text({ search: 1 } as object) }), 'entities.rooms.fields.a.search: must be true or false'],
     [

@@ -275,7 +275,7 @@ function compositeUniques(
       else if (unfit.includes(column)) problems.push([where, `"${column}" has a type that cannot be unique`])
       // Its errors would tell who has an account.
       else if (column === 'email' && declaration.login?.verify === true)
-        problems.push([where, 'has the e-mail of a login, which is unique by itself: remove it'])
+        problems.push([where, 'has the e-mail of a login, which is already unique: remove it'])
     }
   const seen = new Set([...walk(fields)].filter(isUnique).map(columnOf))
   for (const [at, set] of sets.entries()) {

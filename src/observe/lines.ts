@@ -38,7 +38,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   request_failed: (event) => ({ level: 'error', ...event }),
   code_failed: ({ error }) => ({
     level: 'error',
-    message: 'Code of the declaration failed, and nobody waited for it: is an "await" missing?',
+    message: 'Code in the declaration failed, and nothing waited for it: is an "await" missing?',
     error,
   }),
   provider_login_failed: ({ provider, code, reasons }) => ({
@@ -47,7 +47,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   }),
   reaction_loop: ({ actor, operation }) => ({
     level: 'warning',
-    message: `A loop was stopped: ${actor} made the operation ${operation}, which is the end of a long chain of reactions to each other. Nothing reacts to it.`,
+    message: `A loop of reactions was stopped: operation ${operation} by ${actor} ends a long chain of reactions to each other. Nothing reacts to it.`,
   }),
   credential_changed: ({ what, account, change, by }) =>
     info(`${what} of ${account} was ${change} by ${by}.`),
@@ -88,7 +88,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   }),
   lease_lost: ({ work }) => ({
     level: 'warning',
-    message: `Another instance has taken over "${work}": this one was frozen, or had no connection to the database`,
+    message: `Another instance has taken over "${work}": this one was frozen or had no connection to the database`,
   }),
   task_done: () => undefined,
   task_failed: ({ queue, id, pauseMs, error }) => ({
@@ -104,7 +104,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     info(`No mail server is set (TAKEBACK_SMTP), so a mail was written to ${file}`, { file }),
   journal_cut: ({ follower }) => ({
     level: 'warning',
-    message: `Retention has erased changes before "${follower}" could read them: it goes on with what is left`,
+    message: `Retention erased changes before "${follower}" could read them: it continues with what is left`,
   }),
   purged({ entity, id, entities, operation }) {
     const all = entities > 1 ? `, ${entities} Entities in all` : ''
@@ -122,7 +122,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     }),
   journal_ahead: ({ until, ms }) => ({
     level: 'warning',
-    message: `The journal has times up to ${until}, ${spanOf(ms)} ahead of the clock: the clock was wrong then, or is wrong now. New changes have the time of the clock as it is now.`,
+    message: `The journal has times up to ${until}, ${spanOf(ms)} ahead of the clock: the clock was wrong then, or is wrong now. New changes get the time that the clock shows now.`,
     fields: { ms },
   }),
   backup_made: ({ file, bytes, rows, lastChange, ms }) =>

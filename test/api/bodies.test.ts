@@ -85,7 +85,7 @@ onEveryStore('bodies', bookings, (server) => {
       ["{'title': 1}", 'must have a key in double quotes at line 1, column 2'],
       ['{"beds": 01}', 'must have a comma or "}" at line 1, column 11'],
       ['{"beds": NaN}', 'must have a value at line 1, column 10'],
-      ['{} {}', 'has more behind its end at line 1, column 4'],
+      ['{} {}', 'has more after its end at line 1, column 4'],
     ] as const) {
       const { status, body } = await server.call('POST', '/api/rooms/', { raw })
       expect([raw, status, body]).toEqual([

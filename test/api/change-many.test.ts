@@ -106,7 +106,7 @@ withTracker('changes by a filter', (tasks, server) => {
       points: [`must be at least 0 (tasks/${ids[1]} and 1 more)`],
     })
     expectInvalid(await tasks.patch(where, { number: 9 }), {
-      number: ['must be unique, and would be the same for several'],
+      number: ['must be unique, but would be the same for several'],
     })
     expectInvalid(await tasks.patch(`id == ${ids[0]}`, { number: 7 }), {
       number: [`is taken by tasks/${other.ids[0]} (tasks/${ids[0]})`],

@@ -37,11 +37,21 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
     'a value',
     [`UPDATE notes SET title = 'other', "title~" = ' other ' WHERE id = 1`],
     'notes/1',
-    /another title/,
+    /differs from the journal in title/,
   ],
   ['a value in an object', [`UPDATE notes SET "place.city" = 'X' WHERE id = 2`], 'notes/2', /place\.city/],
-  ['an object that went', [`UPDATE notes SET place = NULL WHERE id = 2`], 'notes/2', /another place/],
-  ['a deleted one', [`UPDATE notes SET count = 99 WHERE id = 4`], 'notes/4', /another count/],
+  [
+    'an object that went',
+    [`UPDATE notes SET place = NULL WHERE id = 2`],
+    'notes/2',
+    /differs from the journal in place/,
+  ],
+  [
+    'a deleted one',
+    [`UPDATE notes SET count = 99 WHERE id = 4`],
+    'notes/4',
+    /differs from the journal in count/,
+  ],
   [
     'a version',
     ['UPDATE notes SET version = version + 1 WHERE id = 1'],
@@ -54,7 +64,7 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
     'notes/3',
     /in the journal, but/,
   ],
-  ['a deletion by half', ['UPDATE notes SET deleted_at = NULL WHERE id = 4'], 'notes/4', /deleted by half/],
+  ['a deletion by half', ['UPDATE notes SET deleted_at = NULL WHERE id = 4'], 'notes/4', /half deleted/],
   ['another deletion', [`UPDATE notes SET deletion = 'x' WHERE id = 4`], 'notes/4', /another operation/],
   ['a row that went', [`DELETE FROM notes WHERE id = 6`], 'notes/6', /in the journal, but not in its table/],
   [
@@ -79,7 +89,7 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
     'a type of nowhere',
     [`UPDATE takeback_journal SET entity = 'nowhere' WHERE entity = 'notes' AND entity_id = 6`],
     'nowhere',
-    /does not hold/,
+    /has no such Entity type/,
   ],
   ['a link too few', ['DELETE FROM "notes.friends" WHERE source = 3'], 'notes/3', /no row in the link table/],
   [
@@ -109,7 +119,7 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
     /notes\/98/,
   ],
   ['a sealed secret', [`UPDATE takeback_sealed SET entity_id = 97`], 'takeback_sealed', /notes\/97/],
-  ['a kept answer', ['DELETE FROM takeback_answers'], 'takeback_shown', /that answer is not kept/],
+  ['a kept answer', ['DELETE FROM takeback_answers'], 'takeback_shown', /that answer is not stored/],
   ['what an answer shows', [`UPDATE takeback_shown SET entity_id = 96`], 'takeback_shown', /notes\/96/],
 ]
 
@@ -207,7 +217,7 @@ onEveryStoreByHand('takeback check', (store) => {
     const { code, out, err } = await run(['check', '--database', database.url])
     expect([code, out]).toEqual([
       1,
-      expect.stringContaining('notes/1 has search words that do not fit its title'),
+      expect.stringContaining('notes/1 has search words that do not match its title'),
     ])
     expect(err).toContain('is not sound')
     const json = await run(['check', '--json', '--database', database.url])

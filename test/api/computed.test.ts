@@ -229,7 +229,7 @@ test('mistakes are found at start', () => {
     [{ b: 'c + 1', c: 'b + 1' }, 'uses itself: b → c → b'],
     [{ b: '1 + 1' }, 'must give a single value'],
     [{ b: 'thing' }, 'must give a single value'],
-    [{ b: 'size(things)' }, 'uses referrers, which cannot be computed with'],
+    [{ b: 'size(things)' }, 'uses referrers, which a computed field cannot use'],
   ] as const)
     expect(problems(computed)).toContain(said)
   expect(problems({ late: 'a > 1' }, { check: [{ that: '!late', at: 'a', says: 'is late' }] })).toBe('')

@@ -63,7 +63,7 @@ onEveryStore('growth', declaration, (server) => {
     const { status, body, text: answer } = await batch(parts)
     expect([status, body.code]).toEqual([422, 'invalid_data'])
     expect(Object.values(body.errors)).toEqual([
-      [`makes the answers larger than ${budget.answerBytes} bytes: send fewer parts`],
+      [`makes the answer larger than ${budget.answerBytes} bytes: send fewer parts`],
     ])
     expect(answer.length).toBeLessThan(1000)
     expect((await server.expect(200, 'GET', `/api/notes/${id}/`)).version).toBe(1)

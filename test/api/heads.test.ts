@@ -128,7 +128,7 @@ onEveryStore('what stands before a body', bookings, (server) => {
   })
 
   describe('If-Match', () => {
-    const sentence = 'must be an ETag in its double quotes, such as "3", several with commas between, or *'
+    const sentence = 'must be an ETag in double quotes, such as "3", several separated by commas, or *'
 
     test('is 400 where it is no list of tags, and changes nothing', async () => {
       const { id } = await server.expect(201, 'POST', '/api/rooms/', { title: 'tagged', beds: 1 })

@@ -82,13 +82,13 @@ const asked: readonly (readonly [query: string, key: string, said: string])[] = 
   [
     'page=2',
     'page',
-    'is not a parameter, nor a value of tasks; pages go on with cursor, which takes next of the page before',
+    'is not a parameter, nor a value of tasks; for the next page, send next of this one as cursor',
   ],
-  ['order=title', 'order', 'is not a parameter, nor a value of tasks; the order is given by sort'],
+  ['order=title', 'order', 'is not a parameter, nor a value of tasks; use sort for the order'],
   [
     'search=word',
     'search',
-    'is not a parameter, nor a value of tasks; nothing of it is searched: that takes a field with search: true',
+    'is not a parameter, nor a value of tasks; none of its fields is searched: declare one with search: true',
   ],
   [
     'filter=starts_at > now - duration("7d")',

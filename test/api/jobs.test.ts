@@ -148,7 +148,7 @@ test('a job that is wrong is named at the start, with what would be right', () =
       `jobs.a.every: ${fields} (expected 5 space-separated fields (minute hour day month weekday))`,
       "jobs.b.zone: is not a time zone: did you mean 'Europe/Berlin'?",
       `jobs.b.every: ${fields} (value out of range for field)`,
-      'jobs.c.every: is a time that never comes',
+      'jobs.c.every: never happens: there is no such date',
       `jobs.d.every: ${fields}`,
       "jobs.e: must be a job: { every: '0 3 * * *', async run({ api }) { … } }",
       'jobs.f.evry: is not an option of a job; did you mean "every"?',

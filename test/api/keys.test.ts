@@ -150,7 +150,7 @@ onEveryStore('keys', declaration, (server) => {
       `INSERT INTO takeback_keys (entity, entity_id, name, can, limits, agent, created_at) VALUES ${Array(budget.keysPerUser - 1).fill(row)} RETURNING 1 AS n`,
     )
     const more = () => server.call('POST', '/api/auth/keys/', { body: { name: 'x' }, token })
-    expectInvalid(await more(), { name: ['is one too many: a user has at most 100 keys'] })
+    expectInvalid(await more(), { name: ['is one key too many: a user can have at most 100'] })
     await server.expect(200, 'DELETE', `/api/auth/keys/${first}/`, undefined, { token })
     expect((await more()).status).toBe(201)
   })
@@ -329,7 +329,7 @@ onEveryStore('keys', declaration, (server) => {
         'can.entities.note': ['is not known here; did you mean "notes"?'],
         'can.entities.notes': [
           '"reed" is not an action; did you mean "read"?',
-          'must have read as well: nothing but create is possible without it',
+          'must include read: without it, only create is possible',
         ],
       },
     )

@@ -248,7 +248,7 @@ onEveryStore('reactions', declaration, (server) => {
   test('a loop is stopped and named', async () => {
     const { id } = await server.expect(201, 'POST', '/api/loops/', { count: 0 })
     await eventually(() =>
-      server.logged.join('').includes('A loop was stopped: reactions/loops.* made the operation'),
+      server.logged.join('').includes('by reactions/loops.* ends a long chain of reactions'),
     )
     expect(await server.expect(200, 'GET', `/api/loops/${id}/`)).toMatchObject({ count: 10 })
   })

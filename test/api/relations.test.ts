@@ -257,9 +257,9 @@ onEveryStore('relations', relations, (server) => {
       ],
       [
         'company.projects.exists(p, p.tasks.exists(t, t.user.name == "ann"))',
-        'goes over more than 3 references at column 53',
+        'follows more than 3 references at column 53',
       ],
-      ['tasks.exists(t, t.up.up.up.points == 3)', 'goes over more than 3 references at column 28'],
+      ['tasks.exists(t, t.up.up.up.points == 3)', 'follows more than 3 references at column 28'],
     ])('%s', async (filter, sentence) => {
       expectInvalid(await get({ filter }), { filter: [sentence] })
     })

@@ -228,13 +228,13 @@ test('a route cannot shadow what is there', async () => {
   ] as const) {
     const server = new TestServer('sqlite', { entities, routes: { [key]: { run } } })
     await expect(server.start()).rejects.toThrow(
-      `routes.${key}: is in the way of ${other}, which is there already`,
+      `routes.${key}: conflicts with ${other}, which already exists`,
     )
     await server.remove()
   }
   const twice = { 'GET /api/a/:b': { run }, 'GET /api/a/c/': { run } }
   const server = new TestServer('sqlite', { entities, routes: twice })
-  await expect(server.start()).rejects.toThrow('routes.GET /api/a/c/: is in the way of GET /api/a/{b}/')
+  await expect(server.start()).rejects.toThrow('routes.GET /api/a/c/: conflicts with GET /api/a/{b}/')
   await server.remove()
   expect(documentOf(resolve({ entities }))).not.toHaveProperty('paths./api/a/{b}/')
 })

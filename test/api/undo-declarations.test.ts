@@ -26,7 +26,7 @@ onEveryStoreByHand('taking back across declarations', (store) => {
     expect([undone.status, undone.body.total, undone.body.skipped]).toEqual([
       200,
       0,
-      { 'things/1': ['has no place for former values any more: n'] },
+      { 'things/1': ['has former values that are no longer declared: n'] },
     ])
     await server.remove()
   })

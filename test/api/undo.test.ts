@@ -374,6 +374,6 @@ onEveryStore('what undo tells', guarded, (server) => {
     const self = await server.call('POST', '/api/operations/undo/?dry_run=1', {
       body: { actor: 'system' },
     })
-    expect(self.body.errors['admins/1']).toEqual(['is the account of whoever asks for this'])
+    expect(self.body.errors['admins/1']).toEqual(['is the account that makes this request'])
   })
 })

@@ -340,6 +340,6 @@ test('declarations that cannot work are refused', () => {
   expect(declared({ verify: 1 })).toThrow('users.login.verify: must be true or false')
   expect(declared({ verify: true }, { fields: { verified: text() } })).toThrow('is a name that login adds')
   expect(declared({ verify: true }, { fields: { a: text() }, unique: [['email', 'a']] })).toThrow(
-    'has the e-mail of a login, which is unique by itself',
+    'has the e-mail of a login, which is already unique',
   )
 })

@@ -214,7 +214,7 @@ onEveryStoreByHand('webhooks', (store) => {
     await server.restart(declaration)
     await delivered(from + 1)
     expect(erp.told.slice(from).map(({ id }) => id)).toEqual([kept])
-    const told = 'Retention has erased changes before \\"webhook erp\\" could read'
+    const told = 'Retention erased changes before \\"webhook erp\\" could read'
     await eventually(() => server.logged.join().includes(told))
   })
 

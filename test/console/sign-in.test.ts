@@ -68,7 +68,7 @@ describe('ways into the console', () => {
     provider.users.set('una', { email: 'una@example.com', email_verified: true })
     provider.user = 'una'
     await start.click()
-    await page.getByText('The provider did not tell all that a new account needs.').waitFor()
+    await page.getByText('The provider did not send everything that a new account needs.').waitFor()
     await page.getByRole('button', { name: 'Back to sign in' }).click()
     provider.users.set('vera', { email: 'vera@example.com', email_verified: true, name: 'Vera' })
     provider.user = 'vera'

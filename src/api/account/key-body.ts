@@ -127,7 +127,7 @@ function parseActions(value: unknown, path: string, errors: Errors): readonly Ac
   const found = actions.filter((one) => value.includes(one))
   const needing = found.filter((one) => !ALONE.includes(one))
   if (needing.length > 0 && !found.includes('read'))
-    note(errors, path, 'must have read as well: nothing but create is possible without it')
+    note(errors, path, 'must include read: without it, only create is possible')
   return found
 }
 

@@ -74,7 +74,7 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
     throw invalidAt('user', 'refers to nothing')
   }
   if (made === 'many')
-    throw invalidAt('name', `is one too many: a user has at most ${budget.keysPerUser} keys`)
+    throw invalidAt('name', `is one key too many: a user can have at most ${budget.keysPerUser}`)
   const key = await context.keys.byId(made.id)
   if (key === undefined) throw new Failure('not_found')
   return {

@@ -100,7 +100,7 @@ export class Retention {
       return `This server's clock says ${time}, the database's ${new Date(database).toISOString()}`
     const last = passed ?? changed
     if (last === undefined || now - last <= JUMP_MS) return ''
-    return `The clock says ${time}, but the last time that it was believed was ${new Date(last).toISOString()}`
+    return `The clock says ${time}, but the last time that it was trusted was ${new Date(last).toISOString()}`
   }
 
   /** One pass over everything that has become old; returns how many were purged. */

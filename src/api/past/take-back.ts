@@ -163,7 +163,7 @@ class TakeBack {
       unmapped.set(reversedEntity(one), paths)
       if (isEmpty(one))
         addSentences(this.#skipped, reversedEntity(one), [
-          `has no place for former values any more: ${paths.join(', ')}`,
+          `has former values that are no longer declared: ${paths.join(', ')}`,
         ])
     }
     return {
@@ -199,7 +199,7 @@ class TakeBack {
       const name = `${one.entity}/${one.id}`
       const plan = plans.get(one.entity)
       const state = now.get(name)
-      if (plan === undefined) lost.set(name, [`is of the type ${one.entity}, which is not declared any more`])
+      if (plan === undefined) lost.set(name, [`is of the type ${one.entity}, which is no longer declared`])
       else if (state === undefined) lost.set(name, ['was purged and cannot be restored'])
       else if (one.lost !== undefined) lost.set(name, [one.lost])
       else {
@@ -278,7 +278,7 @@ class TakeBack {
       if (!this.#mayTouch(one)) {
         addSentences(conflicts, name, ['is not yours to change'])
         forbidden.add(name)
-      } else if (this.#isSelf(one)) addSentences(conflicts, name, ['is the account of whoever asks for this'])
+      } else if (this.#isSelf(one)) addSentences(conflicts, name, ['is the account that makes this request'])
       else addSentences(conflicts, name, yield* this.#explain(one, conflicts.size))
     }
     return { conflicts, forbidden }

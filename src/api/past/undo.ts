@@ -81,7 +81,7 @@ function* namedOperations(
   for (const [at, id] of named.entries()) {
     const operation = yield* operationById(context, id)
     if (operation === undefined || !(yield* isVisible(context, actor, operation)))
-      note(errors, `operations.${at}`, 'is no operation that you can see')
+      note(errors, `operations.${at}`, 'is not an operation that you can see')
     else yield* isForeign(context, actor, id)
   }
   if (errors.size > 0) throw invalid(errors)
@@ -176,7 +176,7 @@ export function parseAsked(
   const sent = isRecord(body) ? body : {}
   for (const name of Object.keys(sent)) {
     if (!known.includes(name)) note(errors, name, 'is not known here')
-    else if (Object.hasOwn(given, name)) note(errors, name, 'is given in the query and in the body')
+    else if (Object.hasOwn(given, name)) note(errors, name, 'is given both in the query and in the body')
   }
   const flag = (name: (typeof SWITCHES)[number]) => {
     const value = sent[name]

@@ -23,7 +23,8 @@ async function listTasks(
   const state = STATES.find((one) => one === given.state)
   if (given.state !== undefined && state === undefined)
     note(errors, 'state', `must be one of ${STATES.join(', ')}`)
-  if (given.queue !== undefined && !isStorable(given.queue)) note(errors, 'queue', 'is no name of a queue')
+  if (given.queue !== undefined && !isStorable(given.queue))
+    note(errors, 'queue', 'is not the name of a queue')
   const before = openIdCursor(given.cursor, errors)
   if (errors.size > 0) throw invalid(errors)
   const [found, { queues }] = await Promise.all([

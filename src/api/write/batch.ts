@@ -64,7 +64,7 @@ export function* batch(
       const answer = yield* runPart(context, actor, part, { answered, operation: $operation, allowance })
       bytes += Buffer.byteLength(answer.body ?? '')
       if (bytes > budget.answerBytes)
-        throw invalidAt('', `makes the answers larger than ${budget.answerBytes} bytes: send fewer parts`)
+        throw invalidAt('', `makes the answer larger than ${budget.answerBytes} bytes: send fewer parts`)
       answers.push(answer)
       answered.push(new Lazy(answer.body))
     } catch (error) {

@@ -168,7 +168,7 @@ function noteObstacle(plan: Plan, actor: Actor, obstacle: Obstacle, errors: Erro
         note(
           errors,
           column === EMAIL_KEY ? 'email' : column,
-          'must be unique, and would be the same for several',
+          'must be unique, but would be the same for several',
         )
   } else if (obstacle.reason !== 'forbidden') {
     const field = fieldIn(type, obstacle.columns[0] ?? '')

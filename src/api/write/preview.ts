@@ -140,7 +140,7 @@ function* refuseAccounts({ operations, plans }: Context, operation: string): Act
       note(
         errors,
         String(entity),
-        `would change, ${countOf(Number(number), String(entity))}: an agent leaves accounts alone`,
+        `would change, ${countOf(Number(number), String(entity))}: an agent cannot change accounts`,
       )
   if (errors.size > 0) throw new Failure('forbidden', { errors })
 }

@@ -73,7 +73,7 @@ export function numberGiven(
   if (beside === 'decimal' && typeof given !== 'bigint') {
     const exact = decimalGiven(given)
     if (exact === undefined)
-      return reader.fail(node, `has a decimal that is none, or has more than ${SCALE_MAX} places,`)
+      return reader.fail(node, `has an invalid decimal, or one with more than ${SCALE_MAX} places,`)
     return reader.literal('decimal', exact.scale, exact.value)
   }
   if (typeof given === 'string') return undefined

@@ -295,7 +295,7 @@ class OneReader implements Reader {
   }
 
   #failFar(node: Node | undefined): never {
-    const sentence = `goes over more than ${budget.expressionHops} references`
+    const sentence = `follows more than ${budget.expressionHops} references`
     if (node === undefined) throw new Mistake(sentence)
     return this.fail(node, sentence)
   }
@@ -353,7 +353,7 @@ class OneReader implements Reader {
     }
     if (a.is === 'literal' && typeof a.given === 'boolean')
       return [this.condition(left), this.condition(right)]
-    return this.fail(node, 'has two sides of "?:" that are not of one type')
+    return this.fail(node, 'has two different types after "?"')
   }
 
   /** Beside something that is not there. */

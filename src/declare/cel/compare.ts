@@ -33,7 +33,7 @@ function compareFound(
   const { reader, node, how } = comparing
   const mirror = { ...comparing, how: mirrored[how] }
   if (a.is === 'null' || b.is === 'null') {
-    if (how !== '==' && how !== '!=') return reader.fail(node, `compares null by "${how}"; ask with == or !=`)
+    if (how !== '==' && how !== '!=') return reader.fail(node, `compares null with "${how}"; use == or !=`)
     return a.is === 'null' ? nullTest(reader, right, b, how) : nullTest(reader, left, a, how)
   }
   if (a.is === 'nothing' || b.is === 'nothing') return unknown
@@ -130,7 +130,7 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
   const values = found.flatMap(({ of }) => (of.is === 'expression' ? [of.of] : []))
   const target = besides(expression(reader, node, value), values)
   const of = found.flatMap(({ item, of }): Expression[] => {
-    if (of.is === 'null') return reader.fail(item, 'has null in a list; ask with == null')
+    if (of.is === 'null') return reader.fail(item, 'has null in a list; use == null')
     if (of.is === 'nothing') return [unknown]
     if (of.is === 'literal') return [reader.coerce(item, target, of.given, choicesOf(value))]
     const one = besides(expression(reader, item, of), [target])
@@ -246,7 +246,7 @@ function isOwnId({ place }: Extract<Expression, { op: 'value' }>): boolean {
 /** A date is before an instant if the day's beginning is. */
 function compareDays({ reader, node, how }: Comparing, date: Expression, time: Expression): Expression {
   const day = dayOf(how)
-  if (day === undefined) return reader.fail(node, 'asks whether a date equals a time; compare with < or >=')
+  if (day === undefined) return reader.fail(node, 'compares a date with a time for equality; use < or >=')
   if (time.op === 'now')
     return { op: 'compare', kind: 'boolean', how, left: date, right: { ...time, kind: 'date', day } }
   if (time.op !== 'literal') return reader.fail(node, 'compares a date with a time of another field')

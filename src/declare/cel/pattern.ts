@@ -93,7 +93,7 @@ class Parser {
     let count = 0
     for (const character of this.#text) {
       if (!isCharacter(character.codePointAt(0) ?? 0))
-        this.#refuse('The pattern has a character in it that no text can have.')
+        this.#refuse('The pattern contains a character that no text can have.')
       if (++count > budget.patternCharacters && this.#limited)
         this.#refuse(`The pattern is longer than ${budget.patternCharacters} characters.`)
       this.#at += character.length
@@ -137,7 +137,7 @@ class Parser {
 
   #flagsOf([whole, on = '', off = '']: RegExpExecArray): PatternFlags {
     const start = this.#at - whole.length
-    if (/m/.test(on)) this.#refuse('The flag m is not known here: ^ and $ are those of the text.', start)
+    if (/m/.test(on)) this.#refuse('The flag m is not supported: ^ and $ mean the whole text.', start)
     if (on + off === '' || /[^imsU]/.test(on + off))
       this.#refuse('The flags are i, s and U, as in (?i).', start)
     const after = (flag: string, before: boolean) =>
@@ -175,7 +175,7 @@ class Parser {
     const max = counts[3] ? Number(counts[3]) : counts[2] ? Number.POSITIVE_INFINITY : min
     const most = this.#limited ? budget.patternRepeat : REPEAT_MAX
     if (min > most || (max > most && max < Number.POSITIVE_INFINITY))
-      this.#refuse(`A repetition counts to ${most} at most.`, start)
+      this.#refuse(`A repetition can count to ${most} at most.`, start)
     if (min > max) this.#refuse('The second number of a repetition must not be less than the first.', start)
     return [min, max]
   }
@@ -238,7 +238,7 @@ class Parser {
     this.#take(']')
     const members = union(parts.flat())
     const meant = negated ? complement(members) : members
-    if (meant.length === 0) this.#refuse('This class admits no character.', start)
+    if (meant.length === 0) this.#refuse('This class matches no character.', start)
     return characters(meant)
   }
 
@@ -283,7 +283,7 @@ class Parser {
       const [, letter, short, not, long] = property
       return this.#named(unicode(short ?? long ?? ''), (letter === 'P') !== (not === '^'), start)
     }
-    if (this.#at >= this.#text.length) this.#refuse('There is nothing behind this backslash.', start)
+    if (this.#at >= this.#text.length) this.#refuse('There is nothing after this backslash.', start)
     const code = this.#next()
     const letter = String.fromCodePoint(code)
     const set = perl.get(letter.toLowerCase())
@@ -340,16 +340,16 @@ const escapes: ReadonlyMap<string, number> = new Map([
 ])
 
 function escapeProblem(letter: string): string {
-  if (/[0-9]/.test(letter)) return 'References back to a group and octal numbers are not known here.'
+  if (/[0-9]/.test(letter)) return 'Back-references and octal numbers are not supported.'
   if (letter === 'x') return 'A character by its number is written as \\x41 or \\x{1F600}.'
-  if (/[bB]/.test(letter)) return `\\${letter} is not known here: the bounds of words depend on the language.`
-  if (/[pP]/.test(letter)) return 'A class of Unicode is written as \\p{Greek} or \\pL.'
-  if (letter === 'Z') return '\\Z is not known here: write $ or \\z for the end.'
-  return `\\${letter} is not known here.`
+  if (/[bB]/.test(letter)) return `\\${letter} is not supported: word boundaries depend on the language.`
+  if (/[pP]/.test(letter)) return 'A Unicode class is written as \\p{Greek} or \\pL.'
+  if (letter === 'Z') return '\\Z is not supported: write $ or \\z for the end.'
+  return `\\${letter} is not supported.`
 }
 
 function groupProblem(rest: string): string {
-  if (/^\?<?[=!]/.test(rest)) return 'Looking ahead or behind is not known here.'
-  if (/^\?P?</.test(rest)) return 'The name of a group is of letters, digits and _, as in (?P<name>…).'
+  if (/^\?<?[=!]/.test(rest)) return 'Look-ahead and look-behind are not supported.'
+  if (/^\?P?</.test(rest)) return 'The name of a group consists of letters, digits and _, as in (?P<name>…).'
   return 'A group begins with (, (?:, (?P<name>, (?<name> or flags, as in (?i: and (?i).'
 }

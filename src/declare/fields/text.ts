@@ -79,10 +79,10 @@ function lengthFault(value: string, min: number, max: number): 'short' | 'long' 
 }
 
 const aPattern: OptionCheck = (value) => {
-  if (typeof value !== 'string') return 'must be a text that holds a regular expression'
+  if (typeof value !== 'string') return 'must be a text with a regular expression'
   const normal = normalPattern(value, { limited: false })
   return 'problem' in normal
-    ? `is not a pattern that is known here: ${normal.problem} (character ${normal.at + 1})`
+    ? `is not a valid pattern: ${normal.problem} (character ${normal.at + 1})`
     : undefined
 }
 
@@ -100,7 +100,7 @@ function expressionOf(pattern: string): RE2JS {
 const ofTexts = { unique: aBoolean, search: aBoolean, default: aValue }
 
 const aSort: OptionCheck = (value) =>
-  value === 'fold' ? undefined : "must be 'fold', for a sort without regard to capitals and accents"
+  value === 'fold' ? undefined : "must be 'fold', to ignore capitals and accents when sorting"
 
 const countOfCharacters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)
 

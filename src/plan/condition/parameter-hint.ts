@@ -2,22 +2,22 @@ import { didYouMean } from '../../declare/closest.ts'
 
 /** Parameter names of other APIs, and what to use here instead. */
 const elsewhere: Readonly<Record<string, string>> = {
-  page: 'pages go on with cursor, which takes next of the page before',
-  offset: 'pages go on with cursor, which takes next of the page before',
-  skip: 'pages go on with cursor, which takes next of the page before',
-  search: 'nothing of it is searched: that takes a field with search: true',
-  q: 'words are looked for with search',
-  query: 'words are looked for with search',
-  order: 'the order is given by sort',
-  order_by: 'the order is given by sort',
-  sort_by: 'the order is given by sort',
-  direction: 'a - before a path of sort turns its order round',
-  page_size: 'the length of a page is given by limit',
-  per_page: 'the length of a page is given by limit',
-  include: 'references are followed by expand',
-  populate: 'references are followed by expand',
-  select: 'the fields that come back are given by fields',
-  where: 'conditions are given by filter',
+  page: 'for the next page, send next of this one as cursor',
+  offset: 'for the next page, send next of this one as cursor',
+  skip: 'for the next page, send next of this one as cursor',
+  search: 'none of its fields is searched: declare one with search: true',
+  q: 'use search to find words',
+  query: 'use search to find words',
+  order: 'use sort for the order',
+  order_by: 'use sort for the order',
+  sort_by: 'use sort for the order',
+  direction: 'use sort, with - before a path for descending order',
+  page_size: 'use limit for the size of a page',
+  per_page: 'use limit for the size of a page',
+  include: 'use expand to return referenced Entities',
+  populate: 'use expand to return referenced Entities',
+  select: 'use fields to choose what is returned',
+  where: 'use filter for conditions',
 }
 
 /** A hint about an unknown parameter, as the end of a sentence; empty if there is none. */

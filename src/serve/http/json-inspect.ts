@@ -65,7 +65,7 @@ class Inspector {
   run(): void {
     this.#value()
     this.#space()
-    if (this.at < this.#text.length) throw this.#fault('has more behind its end')
+    if (this.at < this.#text.length) throw this.#fault('has more after its end')
   }
 
   #value(): void {
@@ -89,7 +89,7 @@ class Inspector {
         this.duplicates.push(shorten(this.#path.join('.')))
       keys.add(key)
       this.#space()
-      if (!this.#take(':')) throw this.#fault('must have a colon behind a key')
+      if (!this.#take(':')) throw this.#fault('must have a colon after a key')
       this.#value()
       this.#path.pop()
     })
@@ -137,7 +137,7 @@ class Inspector {
     }
     for (const end = this.at + 4; this.at < end; this.at++)
       if (!/[0-9a-fA-F]/.test(this.#text[this.at] ?? ''))
-        throw this.#fault('must have four hex digits behind \\u')
+        throw this.#fault('must have four hex digits after \\u')
   }
 
   #word(word: string): void {

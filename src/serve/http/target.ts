@@ -26,7 +26,7 @@ const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d*)?$/
 export function refuseHost(host: string | null): void {
   if (host === null || HOST.test(host)) return
   throw new Failure('malformed_header', {
-    errors: new Map([['Host', ['must be there once, as a name or an address with or without a port']]]),
+    errors: new Map([['Host', ['must be sent once, as a name or an address, with or without a port']]]),
     headers: { Connection: 'close' },
   })
 }

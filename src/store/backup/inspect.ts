@@ -46,7 +46,7 @@ async function inspectTables(
   if (!isIntact(file, await readHash(session))) throw damaged(file, 'it has changed since it was made')
   const rows = await countRows(structure, session, memory)
   const other = Object.keys(record.rows).filter((name) => rows[name] !== record.rows[name])
-  if (other.length > 0) throw damaged(file, `it has not as many rows of ${other.join(', ')} as it says`)
+  if (other.length > 0) throw damaged(file, `it does not have as many rows of ${other.join(', ')} as it says`)
   const types: TypeCount[] = []
   for (const { name } of memory.tables) {
     const [row = []] = await session.all(sql`SELECT count(*), count("deleted_at") FROM ${id(name)}`)

@@ -74,7 +74,7 @@ function compareJournal(
 ): Finding[] {
   const differs = (what: string): Finding => ({ kind: 'entity', where, what })
   if ((held.get('deleted_at') === null) !== (held.get('deletion') === null))
-    return [differs('is deleted by half: deleted_at and deletion do not agree')]
+    return [differs('is half deleted: deleted_at and deletion do not agree')]
   if (newest.kind === null)
     return [differs(`has version ${held.get('version')}, which the journal does not have`)]
   if (newest.kind === 'purge') return [differs('was purged according to the journal, but is still there')]
@@ -83,7 +83,7 @@ function compareJournal(
   try {
     data = JSON.parse(String(newest.data))
   } catch {
-    return [differs('has data in the journal that are not JSON')]
+    return [differs('has data in the journal that is not JSON')]
   }
   const columns = [...own, ...table.columns.filter(isJournalled)]
   const wrong = columns.filter(
@@ -91,7 +91,7 @@ function compareJournal(
   )
   const deletedBy = newest.deletion !== null && newest.deletion !== held.get('deletion')
   return [
-    ...wrong.map((column) => differs(`has another ${pathOf(column)} than the journal`)),
+    ...wrong.map((column) => differs(`differs from the journal in ${pathOf(column)}`)),
     ...(deletedBy ? [differs('was deleted by another operation according to the journal')] : []),
   ]
 }
@@ -111,7 +111,7 @@ function compareMade(where: string, table: Table, held: ReadonlyMap<string, unkn
     const by = isFolded ? foldText : words ? keptWords : emailKey
     const made = text === null || text === undefined ? null : by(String(text))
     const what = isFolded ? 'a folded text that does' : words ? 'search words that do' : 'a key that does'
-    return made === held.get(name) ? [] : [{ kind: 'words', where, what: `has ${what} not fit its ${of}` }]
+    return made === held.get(name) ? [] : [{ kind: 'words', where, what: `has ${what} not match its ${of}` }]
   })
 }
 
@@ -153,6 +153,6 @@ export async function checkTypes({ session, memory }: Checked): Promise<Finding[
   return rows.map(([name]) => ({
     kind: 'journal',
     where: String(name),
-    what: 'is in the journal, but the database does not hold such an Entity type',
+    what: 'is in the journal, but the database has no such Entity type',
   }))
 }

@@ -18,7 +18,7 @@ function checkSubjects(checked: Checked, table: Table, name: string): Promise<Fi
     checked,
     sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)} AND o."entity_id" <> 0
       AND NOT EXISTS (SELECT 1 FROM ${id(table.name)} t WHERE t."id" = o."entity_id")`,
-    ([row]) => ({ kind: 'own', where: name, what: `speaks of ${table.name}/${row}, which is not there` }),
+    ([row]) => ({ kind: 'own', where: name, what: `refers to ${table.name}/${row}, which does not exist` }),
   )
 }
 
@@ -34,7 +34,7 @@ export async function checkOwnTypes({ session, memory }: Checked): Promise<Findi
       findings.push({
         kind: 'own',
         where: name,
-        what: `speaks of the Entity type ${type}, which is not there`,
+        what: `refers to the Entity type ${type}, which does not exist`,
       })
   }
   return findings
@@ -51,7 +51,7 @@ async function checkCleared(checked: Checked, table: Table, column: Column): Pro
     ([row, one]) => ({
       kind: 'own',
       where: 'takeback_cleared',
-      what: `says that ${table.name}/${row} referred to ${target}/${one}, which is not there`,
+      what: `says that ${table.name}/${row} referred to ${target}/${one}, which does not exist`,
     }),
   )
 }
@@ -66,7 +66,7 @@ function checkSealed(checked: Checked, table: Table): Promise<Finding[]> {
     ([row, column]) => ({
       kind: 'own',
       where: 'takeback_sealed',
-      what: `has a former ${column} of ${table.name}/${row}, which is no secret`,
+      what: `has a former ${column} of ${table.name}/${row}, which is not a secret`,
     }),
   )
 }
@@ -79,7 +79,7 @@ export function checkAnswers(checked: Checked): Promise<Finding[]> {
     ([entity, row]) => ({
       kind: 'own',
       where: 'takeback_shown',
-      what: `says that an answer shows ${entity}/${row}, but that answer is not kept`,
+      what: `says that an answer shows ${entity}/${row}, but that answer is not stored`,
     }),
   )
 }

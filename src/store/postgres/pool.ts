@@ -181,7 +181,7 @@ export class Pool {
   #whyNone(): Error {
     if (this.#closed) return new Error('the pool is closed')
     return this.#lookout.size > 0
-      ? new Error(`the database holds ${this.#lookout.size} connections that it does not answer on`)
+      ? new Error(`the database does not answer on ${this.#lookout.size} connections`)
       : new Error('no answer from the database')
   }
 

@@ -45,7 +45,7 @@ function readOwn(file: string): string {
   try {
     if (isExposed(fstatSync(descriptor).mode))
       throw new StartError(
-        `The secret ${file} can be read by others: run "chmod 600 ${file}". If somebody may have read it, remove the file instead: that ends all sessions, and a new secret is generated.`,
+        `Others can read the secret ${file}: run "chmod 600 ${file}". If somebody may have read it, remove the file instead: that ends all sessions, and a new secret is generated.`,
       )
     return readFileSync(descriptor, 'utf8')
   } finally {

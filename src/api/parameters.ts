@@ -1,5 +1,6 @@
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
+import { TAG_LIST } from './tags.ts'
 
 /** A parameter as OpenAPI describes it. */
 export interface Parameter<Name extends string = string> {
@@ -24,6 +25,10 @@ export function query<const Name extends string>(
 
 function header(name: string, description: string): Parameter & { readonly in: 'header' } {
   return { name, in: 'header', description, schema: { type: 'string' } }
+}
+
+function tags(name: string, description: string): Parameter & { readonly in: 'header' } {
+  return { ...header(name, description), schema: { type: 'string', pattern: TAG_LIST } }
 }
 
 /** Every parameter that means the same for all Entity types. In the document they are `components.parameters`. */
@@ -71,11 +76,11 @@ export const shared = {
     type: 'string',
     enum: ['waiting', 'running', 'aside'],
   }),
-  'If-Match': header(
+  'If-Match': tags(
     'If-Match',
     'One or more ETags, or versions in quotes, such as `"3"`. The write is made only if the Entity is still at one of these versions.',
   ),
-  'If-None-Match': header(
+  'If-None-Match': tags(
     'If-None-Match',
     'One or more ETags, such as `"3-1x9k2f"`. If the answer still has one of them, the status is 304 and there is no body.',
   ),
@@ -123,6 +128,12 @@ export const shared = {
     maximum: budget.pageEntities,
     default: budget.pageDefault,
   }),
+  groups: query('limit', 'Page size.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: budget.pageEntities,
+    default: budget.pageEntities,
+  }),
   cursor: query('cursor', 'The `next` of the previous page. Send the same `sort`.', {
     type: 'string',
     minLength: 1,
@@ -141,6 +152,11 @@ export const shared = {
     required: true,
   },
   count: query('count', '`1` adds `total`, the number on all pages.', flag),
+  group_count: query(
+    'count',
+    '`1` adds the number of Entities. Without any figure, it is there anyway.',
+    flag,
+  ),
   trashed: query('trashed', 'Deleted Entities: `only` these, or `with` the live ones.', {
     type: 'string',
     enum: ['only', 'with'],

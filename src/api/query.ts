@@ -59,8 +59,10 @@ export class Query<Name extends string = string> {
       if (faults.has(name)) continue
       if (seen.has(name)) faults.set(name, 'is given more than once')
       seen.add(name)
-      if (plans && isPlanning(name)) planning.set(name, value)
-      else if (!url || name !== TOKEN) values.set(name, value)
+      if (plans && isPlanning(name)) {
+        // As if it were not there.
+        if (name !== 'dry_run' || value !== '0') planning.set(name, value)
+      } else if (!url || name !== TOKEN) values.set(name, value)
     }
     this.#values = values
     this.planning = planning

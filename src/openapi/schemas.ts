@@ -214,7 +214,7 @@ function errorSchema(): JsonSchema {
           description: 'The id under which the server log has the cause. Only with status 500 and above.',
         },
         preview: {
-          anyOf: [refTo('Undone'), refTo('ChangedMany')],
+          anyOf: [refTo('Undone'), refTo('ChangedMany'), refTo('Planned')],
           description: 'With `plan_changed`: what it would do now.',
         },
         ...conflictSchemas,

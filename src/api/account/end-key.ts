@@ -40,10 +40,10 @@ async function endOnly(context: Context, call: EndCall, id: number): Promise<Ans
 /** From when on its work is to be taken back; undefined if it is not to be. */
 function parseEnding({ query }: EndCall): { readonly time: string | undefined } | undefined {
   const errors: Errors = new Map()
-  const { undo, since, ...asked } = query.take(errors)
+  const { undo, since } = query.take(errors)
   const undoes = parseFlag('undo', undo, errors)
   const time = parseTime('since', since, errors)
-  const others = [...Object.keys(asked), ...(since === undefined ? [] : ['since'])]
+  const others = query.names.filter((name) => name !== 'undo' && query.asks(name))
   if (!undoes) for (const name of others) note(errors, name, 'needs undo=1')
   if (errors.size > 0) throw invalid(errors)
   return undoes ? { time } : undefined

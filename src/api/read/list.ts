@@ -14,9 +14,9 @@ import type { QueryName } from '../parameters.ts'
 import { parseFlag, parsePast, Query } from '../query.ts'
 
 /** Which Entities are meant, and which page of them. */
-export const SELECTING = ['filter', 'limit', 'cursor', 'count', 'trashed', 'at', 'search'] as const
+export const SELECTING = ['filter', 'cursor', 'trashed', 'at', 'search'] as const
 
-const PARAMETERS = [...SELECTING, 'sort', 'fields', 'expand', 'equalities'] as const
+const PARAMETERS = ['limit', 'count', ...SELECTING, 'sort', 'fields', 'expand', 'equalities'] as const
 
 type ListParameterName = QueryName<(typeof PARAMETERS)[number]>
 

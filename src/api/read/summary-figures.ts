@@ -35,7 +35,7 @@ export class FiguresReader {
   figures(given: Given): Figures {
     const number = { kinds: NUMBERS, what: 'a number' }
     const ordered = { kinds: ORDERED, what: 'a number, a date or a time' }
-    const asked = ['count', 'distinct', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
+    const asked = ['distinct', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
     return {
       group: this.#values('group', given.group, { what: 'a value', periods: true }),
       distinct: this.#values('distinct', given.distinct, { what: 'a value', periods: true }),

@@ -13,7 +13,7 @@ import type { Query } from '../query.ts'
 import { fittingAnswer, limitOf, parseSelection, SELECTING } from './list.ts'
 import { FiguresReader } from './summary-figures.ts'
 
-const PARAMETERS = ['figures', ...SELECTING, 'equalities'] as const
+const PARAMETERS = ['figures', 'group_count', 'groups', ...SELECTING, 'equalities'] as const
 
 /** `GET /api/<entity>/summary/`: what the list would show, counted and added up. */
 export async function summary(

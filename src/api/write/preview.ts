@@ -53,13 +53,14 @@ export function* plannedAnswer(
   const { total, changes } = page
   const token = dryRun || plan !== undefined ? yield* planToken(context, actor, operation, covers) : undefined
   const end = offset + changes.length
+  const shown = { plan: token, next: end < total ? previewCursor(String(token), end) : null }
   const body = {
     operation: dryRun ? null : operation,
     ...tell(dryRun || plan !== undefined ? { ...page, changes: changes.map(unmade) } : page),
-    ...(dryRun && { plan: token, next: end < total ? previewCursor(String(token), end) : null }),
+    ...(dryRun && shown),
   }
   if (plan !== undefined && plan !== token) {
-    const preview = offset === 0 && { preview: { ...body, operation: null, plan: token } }
+    const preview = offset === 0 && { preview: { ...body, operation: null, ...shown } }
     throw new Failure('plan_changed', { more: { ...preview } })
   }
   return {

@@ -51,7 +51,7 @@ export const list: ListTexts = {
   asText: 'Als Text',
   byClicking: 'Durch Klicken',
   filterText: 'Filter in CEL',
-  completions: 'Was hier stehen kann',
+  completions: 'Vorschläge',
   chooseField: 'Feld wählen',
   removeFilter: (text: string) => `Filter entfernen: ${text}`,
   searchReference: (to: string) => `In ${to} suchen`,
@@ -134,7 +134,7 @@ export const list: ListTexts = {
 
 export const tryApi: TryApiTexts = {
   title: 'Die API ausprobieren',
-  hint: 'Was diese Seite zeigt, für ein Programm. $TOKEN ist ein Token von Ihnen oder ein Schlüssel.',
+  hint: 'Was diese Seite zeigt, als Aufruf eines Programms. $TOKEN ist Ihr Token oder ein Schlüssel.',
   curl: 'Als curl',
   client: 'Als Code mit dem Client',
   copy: 'Kopieren',

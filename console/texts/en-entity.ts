@@ -11,8 +11,8 @@ export const entity = {
   referrers: 'Referred to by',
   meta: { id: 'Id', version: 'Version', created: 'Created', updated: 'Updated' },
   conflict: {
-    title: 'Somebody else was faster',
-    intro: 'These fields were changed by others while you were typing. Choose for each what stays.',
+    title: 'Somebody else saved first',
+    intro: 'Others changed these fields while you were typing. Choose which value to keep for each.',
     yours: 'Yours',
     theirs: 'Theirs:',
     save: 'Save',
@@ -57,18 +57,18 @@ export const entity = {
     format: 'Format',
     mistake: (line: number, column: number) => `Not JSON yet: line ${line}, column ${column}`,
     wrong: (line: number, column: number, says: string) =>
-      `is no JSON at line ${line}, column ${column}: ${says}`,
-    nullInside: 'has a null inside of an object, which a change cannot save: leave the key out instead',
+      `is not JSON at line ${line}, column ${column}: ${says}`,
+    nullInside: 'has a null inside an object, which a change cannot save: leave the key out instead',
   },
   kept: {
-    found: 'You have typed something here that is not saved:',
-    noSecrets: 'Passwords and secrets are not kept: type them again.',
-    restore: 'Go on with it',
+    found: 'You typed something here that is not saved:',
+    noSecrets: 'Passwords and secrets are not included: type them again.',
+    restore: 'Continue with it',
     discard: 'Discard it',
   },
   leave: {
     title: 'Leave without saving?',
-    kept: 'Your changes are kept in this tab. Come back to go on with them.',
+    kept: 'Your changes are kept in this tab. Come back to continue.',
     stay: 'Stay',
     leave: 'Leave',
   },
@@ -109,7 +109,8 @@ export const remove = {
     done: (name: string, more: number) =>
       more > 0 ? `Deleted ${name} and ${more} more.` : `Deleted ${name}.`,
     alone: 'Nothing else is deleted or changed.',
-    along: (count: number) => (count === 1 ? 'This goes along' : `These ${count} go along`),
+    along: (count: number) =>
+      count === 1 ? 'This is deleted with it' : `These ${count} are deleted with it`,
     cleared: (count: number) =>
       count === 1
         ? 'This stays, but no longer refers to it'
@@ -129,8 +130,8 @@ export const remove = {
   },
   canUndo: 'This can be undone at any time.',
   withTargets: 'Also restore what it refers to',
-  changed: 'Somebody has changed something since: this is what it would do now.',
-  nothing: 'There is nothing to do: it is done already.',
+  changed: 'Somebody has changed something since. This is what would happen now:',
+  nothing: 'There is nothing left to do.',
   more: (count: number) => `and ${count} more`,
 }
 
@@ -156,7 +157,7 @@ export const history = {
   revertTitle: 'Revert to this version?',
   revertIntro: 'These values go back to what they were:',
   revertDo: 'Revert',
-  revertNothing: 'Nothing would change: it has these values now.',
+  revertNothing: 'Nothing would change: it already has these values.',
   reverted: 'Reverted.',
   past: 'This is the past: nothing can be changed here.',
   now: 'Back to now',

@@ -18,35 +18,35 @@ const words: Readonly<Record<MailKind, Words>> = {
     outro: `The link works once, for ${budget.resetLinkMinutes} minutes. If you did not ask for it, ignore this mail: your password stays as it is.`,
   },
   invite: {
-    subject: 'Your account',
+    subject: 'Your new account',
     intro: 'An account was created for you, with this e-mail address.',
     action: 'Set your password',
-    outro: `The link works once, for ${budget.inviteLinkDays} days. After that, ask for a new password, as if you had forgotten yours.`,
+    outro: `The link works once, for ${budget.inviteLinkDays} days. After that, reset your password as if you had forgotten it.`,
   },
   verify: {
     subject: 'Confirm your e-mail address',
     intro: 'Somebody, probably you, has an account with this e-mail address. Confirm that it is yours.',
     action: 'Confirm the address',
-    outro: `The link works for ${budget.verifyLinkDays} days. If the account is not yours, do not follow it: without it, nobody can log in.`,
+    outro: `The link works for ${budget.verifyLinkDays} days. If the account is not yours, do not follow the link: until somebody does, nobody can log in.`,
   },
   taken: {
-    subject: 'You have an account already',
+    subject: 'You already have an account',
     intro:
-      'Somebody, probably you, wanted to use this e-mail address for an account. You have an account with it already, and nothing was changed.',
-    action: 'If you do not know your password any more, set a new one',
+      'Somebody, probably you, wanted to use this e-mail address for an account. You already have an account with it, and nothing was changed.',
+    action: 'If you have forgotten your password, set a new one',
     outro: `The link works once, for ${budget.resetLinkMinutes} minutes. If it was not you, ignore this mail.`,
   },
   email: {
     subject: 'Confirm your new e-mail address',
     intro: 'Somebody, probably you, wants to use this e-mail address for their account.',
     action: 'Use this address',
-    outro: `The link works once, for ${budget.emailLinkHours} hours. If it was not you, ignore this mail: nothing is changed.`,
+    outro: `The link works once, for ${budget.emailLinkHours} hours. If it was not you, ignore this mail: nothing changes.`,
   },
   revert: {
     subject: 'Your e-mail address was changed',
-    intro: 'The e-mail address of your account was changed: it is not this one any more.',
+    intro: 'The e-mail address of your account was changed. It is no longer this one.',
     action: 'If it was not you, take it back',
-    outro: `The link works once, for ${budget.revertLinkDays} days. It also ends all sessions and the password: you are then mailed a link to set a new one. If it was you, ignore this mail.`,
+    outro: `The link works once, for ${budget.revertLinkDays} days. It also ends all sessions and the password, and mails you a link to set a new one. If it was you, ignore this mail.`,
   },
 }
 

@@ -145,7 +145,7 @@ onEveryStore(
       await linkTo('taken@example.com', 'reset')
       const free = await ask(cat.token, 'free@example.com')
       expect([taken.status, taken.text]).toEqual([free.status, free.text])
-      expect(mailsTo('taken@example.com', 'reset')[0]).toContain('You have an account already')
+      expect(mailsTo('taken@example.com', 'reset')[0]).toContain('You already have an account')
       // Taken between the mail and the link.
       const link = await linkTo('free@example.com', 'email')
       const other = await server.member('users', { email: 'free@example.com' })

@@ -147,7 +147,7 @@ onEveryStore(
       }
       expect(await server.rows('users')).toBe(rows + 2)
       const mail = await mailTo('ada@example.com', 1)
-      expect(mail).toContain('You have an account already')
+      expect(mail).toContain('You already have an account')
       expect(mail).toContain(`${server.url}/account/reset?link=`)
       // Several at once, or one of them, would tell.
       const body = { email: 'ada@example.com', password: PASSWORD }

@@ -52,7 +52,7 @@ onOneStore(
       for (let time = 0; time < 2; time++) await page.keyboard.press('Escape')
       expect(await page.getByRole('dialog').locator('pre').innerText()).toBe(codes)
       await expectAccessible()
-      await page.getByRole('button', { name: 'I have kept them' }).click()
+      await page.getByRole('button', { name: 'I have saved them' }).click()
       await factor.getByText('10 recovery codes left').waitFor()
       await expectAccessible()
       await page.getByRole('button', { name: 'Sign out' }).click()
@@ -77,7 +77,7 @@ onOneStore(
       await lookAway(page)
       await page.getByLabel('Code', { exact: true }).fill(codesOf(secret)(0))
       await page.getByRole('button', { name: 'Switch it on' }).click()
-      await page.getByRole('button', { name: 'I have kept them' }).click()
+      await page.getByRole('button', { name: 'I have saved them' }).click()
       await page.getByRole('button', { name: 'Sign out' }).click()
       // A password that somebody was given, and that has expired.
       const { id } = await server.user('users', { email: 'old@example.com', name: 'Old' })
@@ -176,7 +176,7 @@ onOneStore(
       await dialog.getByRole('button', { name: 'See as they do' }).click()
       await page.getByText('You see and do everything as').waitFor()
       await expectSoon(() => page.getByRole('navigation').getByRole('link', { name: 'System' }).count(), 0)
-      await page.getByRole('button', { name: 'Be yourself again' }).click()
+      await page.getByRole('button', { name: 'Act as yourself again' }).click()
       await page.getByRole('navigation').getByRole('link', { name: 'System' }).waitFor()
       // What was changed is told, though nobody sees it.
       await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: 'another horse battery' })

@@ -11,7 +11,7 @@ onOneStore('sqlite', 'the system in the console', bookings, (server) => {
     await open('/system')
     await page.getByRole('img', { name: '5 types with 3 references' }).waitFor()
     await page.getByText('As a list').click()
-    await page.getByRole('row', { name: 'bookings.address.country countries is cleared' }).waitFor()
+    await page.getByRole('row', { name: 'bookings.address.country countries reference is cleared' }).waitFor()
     await expectAccessible()
     await page.getByRole('link', { name: 'Rules' }).click()
     await page.getByText('owner.id == me.id && status == "open"').waitFor()

@@ -23,7 +23,7 @@ export function useEditor(type: EntityType, data: EntityData) {
   const [isDeciding, setDeciding] = useState(false)
   useEffect(() => dispatch({ act: 'arrived', data }), [data])
   const path = `${type.name}/${data.id}/`
-  /** Somebody else was faster: what they did comes into the form. */
+  /** Somebody else saved first: what they did comes into the form. */
   const catchUp = async () => {
     const fresh = await get<EntityData>(path)
     queries.setQueryData(['entity', type.name, data.id, { at: undefined }], fresh)

@@ -90,7 +90,7 @@ export const headers = {
   'Takeback-Device': header('Send this with later logins, so that they count as coming from a known device.'),
   'Takeback-Operation': header('The id of the operation in the journal. Absent if nothing was written.'),
   'Takeback-Position': header(
-    'The place in the journal that the data were read at. Follow changes from there with `GET /api/changes/?since=`.',
+    'The position in the journal at which the data was read. Follow changes from there with `GET /api/changes/?since=`.',
   ),
   'Idempotent-Replay': header(
     '`true` if this repeats the first answer to a request with the same `Idempotency-Key`.',

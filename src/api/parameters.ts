@@ -107,14 +107,10 @@ export const shared = {
     type: 'string',
     enum: ['create', 'update', 'delete', 'restore', 'purge', 'migrate'],
   }),
-  cause: query(
-    'cause',
-    'Only operations that this operation has set off: what reactions did because of it.',
-    {
-      type: 'string',
-      format: 'uuid',
-    },
-  ),
+  cause: query('cause', 'Only operations that reactions made because of this operation.', {
+    type: 'string',
+    format: 'uuid',
+  }),
   everybody: query('everybody', '`1`: of all users. Only for admins.', flag),
   run: query('run', 'Only operations of this run (sent as `Takeback-Run`).', {
     type: 'string',
@@ -182,7 +178,7 @@ export const shared = {
     pattern: '^[a-z][a-z0-9_]*/[1-9][0-9]*$',
   }),
   others: {
-    ...query('others', '`1`: all of them, but for the session that asks.', { type: 'string', enum: ['1'] }),
+    ...query('others', '`1`: all of them, except the session that asks.', { type: 'string', enum: ['1'] }),
     required: true,
   },
   passkey: {
@@ -213,13 +209,13 @@ export const shared = {
     type: 'string',
     minLength: 1,
   }),
-  changes: query('limit', 'The answer ends with the operation that reaches so many changes.', {
+  changes: query('limit', 'The answer ends with the operation that reaches this many changes.', {
     type: 'integer',
     minimum: 1,
     maximum: budget.pageEntities,
     default: budget.pageEntities,
   }),
-  wait: query('wait', 'If nothing has changed, waits so many seconds for a change. Not for streams.', {
+  wait: query('wait', 'If nothing has changed, waits this many seconds for a change. Not for streams.', {
     type: 'integer',
     minimum: 0,
     maximum: budget.feedWaitSeconds,
@@ -255,7 +251,7 @@ export const shared = {
   ),
   with_effects: query(
     'with_effects',
-    '`1` also takes back what the operation has set off: what reactions wrote because of it, and what that set off in its turn. Only for admins.',
+    '`1` also takes back what reactions wrote because of the operation, and what further reactions wrote because of that. Only for admins.',
     flag,
   ),
   with_targets: query(
@@ -292,7 +288,7 @@ export const shared = {
     type: 'string',
     minLength: 1,
   }),
-  state: query('state', 'As the provider got it from here.', { type: 'string' }),
+  state: query('state', 'The value that this server sent to the provider.', { type: 'string' }),
   provider_code: query('code', 'From the provider.', { type: 'string' }),
   provider_error: query('error', 'From the provider, if the login failed there.', { type: 'string' }),
   iss: query('iss', 'The issuer, if the provider sends it.', { type: 'string' }),

@@ -158,7 +158,7 @@ function describe(route: RouteType, example: object | undefined): Description {
     }),
     answers: [
       { status: 200, description: 'The answer.', headers, schema: {} },
-      { status: 204, description: 'Done: there is nothing to say.', headers },
+      { status: 204, description: 'Done. The answer has no body.', headers },
     ],
     codes: [...(open ? [] : (['unauthenticated'] as const)), 'forbidden', 'not_found', 'busy', 'disk_full'],
   }

@@ -41,7 +41,7 @@ export interface FeedOperation {
   readonly id: string
   readonly at: string
   readonly actor: string | null
-  /** The operation that made the actor act. */
+  /** The operation that caused this one. */
   readonly cause: string | null
   /** Right behind it. */
   readonly position: Position

@@ -68,7 +68,7 @@ const TAGS: Readonly<Record<string, string>> = {
   [CHANGES]: 'What changes, as it changes: for live lists and copies of data.',
   [OPERATIONS]: 'Everything that was done, and how to take it back.',
   [SERVICE]: 'The service itself.',
-  [SYSTEM]: 'For admins: how the server works, and what it has to do.',
+  [SYSTEM]: 'For admins: what the server is doing, and what it still has to do.',
   [CUSTOM]: 'What this app adds.',
 }
 

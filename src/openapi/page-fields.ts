@@ -162,7 +162,7 @@ function valueNotes(type: EntityType, field: ValueField): Content[] {
     ...(isUnique(type, field) ? [UNIQUE] : []),
     ...(field.search ? [html`searched by ${code('search')}`] : []),
     ...(field.fold ? [html`filtered by ${code(`fold(${field.path})`)}`] : []),
-    ...(field.sortsFolded ? ['sorted without regard to capitals and accents'] : []),
+    ...(field.sortsFolded ? ['sorted ignoring capitals and accents'] : []),
     ...(field.example === undefined ? [] : [html`for example ${code(JSON.stringify(field.example))}`]),
   ]
 }

@@ -4,9 +4,9 @@ import type { Operation } from './operation.ts'
 import { curl, endpointList } from './page-calls.ts'
 
 const TYPES = [
-  [code('upsert'), html`Put <code>data</code> in the place of what you have`],
-  [code('remove'), 'Remove it: it is deleted, has left the filter, or you may not see it any more'],
-  [code('reset'), 'Read the whole type again, then go on'],
+  [code('upsert'), html`Replace what you have by <code>data</code>`],
+  [code('remove'), 'Remove it: it is deleted, no longer matches the filter, or you may no longer see it'],
+  [code('reset'), 'Read the whole type again, then continue'],
 ]
 
 /** What changes, as it changes. */
@@ -14,8 +14,8 @@ export function followSection(first: string, operations: readonly Operation[]): 
   return {
     id: 'follow',
     title: 'Follow changes',
-    body: html`<p>Every list and every read has the header <code>Takeback-Position</code>. Ask what has changed since, with the
-rules of reads, and go on from <code>next</code>. With <code>Accept: text/event-stream</code> it is a stream of server-sent
+    body: html`<p>Every list and every read has the header <code>Takeback-Position</code>. Ask what has changed since, and
+continue from <code>next</code>. The rules are those of reads. With <code>Accept: text/event-stream</code> it is a stream of server-sent
 events.</p>
 ${figure(
   html`<span class="method get">GET</span> Changes since a position; waits for one`,

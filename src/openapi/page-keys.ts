@@ -21,7 +21,7 @@ ${figure(
     },
   }),
 )}<ul>
-<li>Your rules hold, and so does <code>can</code>. A type that <code>can.entities</code> does not name is closed to the key.</li>
+<li>Both your rules and <code>can</code> apply. A type that <code>can.entities</code> does not name is closed to the key.</li>
 <li><code>limits</code> count changes, not calls. A request that would exceed one is 429 <code>over_budget</code>, and nothing
 is written.</li>
 <li>With <code>agent: true</code>, every write first answers with everything that it would do, and a <code>plan</code>. Send the

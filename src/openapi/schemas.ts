@@ -177,14 +177,14 @@ function selfSchema(type: EntityType, { userType, verify }: Login, model: Model)
 
 /** What `changed_meanwhile` adds to an error. */
 const conflictSchemas: Record<string, JsonSchema> = {
-  version: { type: 'integer', description: 'With `changed_meanwhile`: the present version.' },
+  version: { type: 'integer', description: 'With `changed_meanwhile`: the current version.' },
   conflicts: {
     type: 'object',
     additionalProperties: {
       type: 'object',
       properties: {
-        now: { description: 'The present value.' },
-        version: { type: 'integer', description: 'The version that has changed it last.' },
+        now: { description: 'The current value.' },
+        version: { type: 'integer', description: 'The version that last changed it.' },
         actor: { type: ['string', 'null'] },
         at: { type: 'string', format: 'date-time' },
         operation: { type: 'string', format: 'uuid' },

@@ -311,8 +311,7 @@ onEveryStoreByHand('former secrets', (store) => {
       )
       const other = new Seals(['x'.repeat(32)])
       await server.query('UPDATE takeback_sealed SET value = $1', other.seal('lost', `${id}/1`))
-      const sentence =
-        'cannot be taken back: it was sealed with a secret of the server that is not used any more'
+      const sentence = 'cannot be taken back: it was sealed with a former secret of the server'
       const nothing = await undo(server, only)
       expect([nothing.status, nothing.body.operation, nothing.body.skipped]).toEqual([
         200,

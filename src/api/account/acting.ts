@@ -50,7 +50,7 @@ export const actAsUser = serverEndpoint({
   }),
   describe: () => ({
     summary: 'Act as a user',
-    description: `Returns a token with which an admin acts as a user, for ${budget.actingMinutes} minutes. The rules of that user hold, and what is done is recorded as \`admins/1 as users/5\`. The token cannot be refreshed. It ends with the session of the admin. It can neither purge nor change passwords, e-mails of accounts, or anything else with which somebody logs in. Nobody can act as an admin.`,
+    description: `Returns a token with which an admin acts as a user, for ${budget.actingMinutes} minutes. The rules of that user apply, and what is done is recorded as \`admins/1 as users/5\`. The token cannot be refreshed. It ends with the session of the admin. It cannot purge, and cannot change passwords, e-mails of accounts, or anything else that somebody logs in with. Nobody can act as an admin.`,
     body: { schema: refTo('ActAs'), example: { user: 'users/5' } },
     answers: [signedInAnswer],
     codes: ['unauthenticated', 'forbidden'],

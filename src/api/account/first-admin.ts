@@ -118,9 +118,9 @@ export const postFirstAdmin = serverEndpoint({
   ownLogin: true,
   answer: 'secret',
   describe: () => ({
-    summary: 'Make the first admin',
+    summary: 'Create the first admin',
     description:
-      'Makes the account of the first admin, and logs in. Only until somebody is an admin, and only with the `token` that the terminal of the server shows at the first start. The body has all that an admin must have.',
+      'Creates the account of the first admin, and logs in. Works only while there is no admin, and only with the `token` that the terminal of the server shows. The body has all fields that an admin needs.',
     body: {
       schema: {
         type: 'object',

@@ -78,7 +78,7 @@ const invitation = closedObject(
   {
     user: { type: 'string' },
     expires_at: { type: 'string', format: 'date-time' },
-    expired: { type: 'boolean', description: 'Whether the link works no more.' },
+    expired: { type: 'boolean', description: 'Whether the link no longer works.' },
   },
   ['user', 'expires_at', 'expired'],
 )

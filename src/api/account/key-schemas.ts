@@ -27,7 +27,7 @@ function rightsSchema({ entities }: Model): JsonSchema {
       },
       [],
     ),
-    description: 'The rights of the key. The rules of its user hold as well.',
+    description: 'The rights of the key. The rules of its user apply as well.',
   }
 }
 
@@ -39,7 +39,7 @@ const limitsSchema: JsonSchema = {
     [],
   ),
   description:
-    'The most that the key may change. Each changed Entity counts, those included that a delete cascades to.',
+    'The most that the key may change. Each changed Entity counts, including those that a delete cascades to.',
 }
 
 function termSchemas(): Record<string, JsonSchema> {
@@ -50,7 +50,8 @@ function termSchemas(): Record<string, JsonSchema> {
     limits: limitsSchema,
     agent: {
       type: 'boolean',
-      description: 'Whether it does only what can be taken back, and only what it has shown before.',
+      description:
+        'Whether it can only do what can be taken back, and must show every write before it is made.',
     },
   }
 }

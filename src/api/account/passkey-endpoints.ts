@@ -39,7 +39,7 @@ function credentialOf(names: readonly string[]): JsonSchema {
   const text = { type: 'string' } as const
   return {
     type: 'object',
-    description: 'What the browser has made, as `credential.toJSON()` gives it.',
+    description: 'What the browser made, as `credential.toJSON()` returns it.',
     properties: {
       id: text,
       response: {
@@ -102,7 +102,7 @@ export const makePasskeyOptions = serverEndpoint({
   withoutFactor: true,
   answer: 'secret',
   describe: () => ({
-    summary: 'Begin to make a passkey',
+    summary: 'Begin to add a passkey',
     description: `Returns the options for \`navigator.credentials.create\`: pass them to \`PublicKeyCredential.parseCreationOptionsFromJSON\`. They are valid for five minutes, once. ${ownerConfirmed}`,
     body: { schema: refTo('Password'), example: { password: credentials.password } },
     answers: [
@@ -130,7 +130,7 @@ export const registerPasskey = serverEndpoint({
   answer: 'kept',
   describe: () => ({
     summary: 'Add a passkey',
-    description: 'Takes what the browser has made from the options, and a name for people.',
+    description: 'Takes what the browser made from the options, and a name for people to recognise it by.',
     body: {
       schema: refTo('PasskeyRegistration'),
       example: { name: 'My phone', credential: sampleCredential },
@@ -158,7 +158,7 @@ export const dropPasskey = serverEndpoint({
   answer: 'kept',
   describe: () => ({
     summary: 'Remove a passkey',
-    description: 'Nobody can log in with it any more. Admins can remove passkeys of somebody else.',
+    description: 'Nobody can log in with it afterwards. Admins can remove passkeys of somebody else.',
     answers: [{ status: 204, description: 'Removed.', headers: [] }],
     codes: ['unauthenticated', 'forbidden', 'not_found', 'disk_full'],
   }),
@@ -196,7 +196,7 @@ export const passkeyLogin = serverEndpoint({
   answer: 'token',
   describe: () => ({
     summary: 'Log in with a passkey',
-    description: 'Takes what the browser has made from the options. A passkey counts as two factors.',
+    description: 'Takes what the browser made from the options. A passkey counts as two factors.',
     body: { schema: refTo('PasskeyLogin'), example: { credential: sampleCredential } },
     answers: [signedInAnswer],
     codes: ['passkey_failed', 'unverified', 'too_many_attempts', 'disk_full'],

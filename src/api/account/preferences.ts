@@ -40,7 +40,7 @@ export const readPreferences = serverEndpoint({
   method: 'GET',
   describe: () => ({
     summary: 'Read your preferences',
-    description: 'What programs keep for the user who calls: one JSON object, `{}` at first.',
+    description: 'What programs store for the user who calls: one JSON object, `{}` at first.',
     answers,
     codes: ['unauthenticated', 'own_login_required'],
   }),
@@ -54,7 +54,7 @@ export const putPreferences = serverEndpoint({
   body: 'object',
   answer: 'kept',
   describe: () => ({
-    summary: 'Keep your preferences',
+    summary: 'Store your preferences',
     description: `Replaces them. At most ${budget.preferencesBytes} bytes of JSON. They are not in the journal, and a purge of the user erases them.`,
     body: { schema: anything, example: { language: 'de', theme: 'dark' } },
     answers,

@@ -116,9 +116,9 @@ export const finishProviderLogin = serverEndpoint({
   writes: true,
   produces: ['application/json', 'text/html'],
   describe: () => ({
-    summary: 'Come back from a provider',
+    summary: 'Return from a provider',
     description:
-      'The redirect URI to register with the provider. Only browsers come here, from the provider. Leads to `return_to`, with a one-use `code`, or with the code of a failure as `error`. Failures without a `return_to` are a page, or JSON if `Accept` prefers that.',
+      'The redirect URI to register with the provider, which sends browsers here. Redirects to `return_to`, with a `code` that works once, or with the code of a failure as `error`. Failures without a `return_to` are answered with a page, or with JSON if `Accept` prefers that.',
     answers: [{ status: 303, description: 'Back to the app.', headers: ['Location'] }],
     codes: [
       'not_found',

@@ -122,7 +122,7 @@ export const listProviders = serverEndpoint({
   }),
   describe: () => ({
     summary: 'List the providers',
-    description: 'Through whom users can log in, and where a browser goes to do so.',
+    description: 'The providers through which users can log in, and where a browser goes to do so.',
     answers: [{ status: 200, description: 'The providers.', headers: [], schema: refTo('Providers') }],
     codes: [],
   }),

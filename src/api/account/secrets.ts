@@ -11,7 +11,7 @@ import type { Context } from '../context.ts'
 import { type SealedRow, sealedAbout, sealOne } from './seal.ts'
 
 /** Why a secret stays as it is. */
-const SEALED = 'cannot be taken back: it was sealed with a secret of the server that is not used any more'
+const SEALED = 'cannot be taken back: it was sealed with a former secret of the server'
 const OWN = 'can only be changed with /api/auth/password'
 
 /** One value of a secret, up to and including a version; undefined where it cannot be opened. */

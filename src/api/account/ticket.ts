@@ -54,7 +54,7 @@ export const makeTicket = serverEndpoint({
   }),
   describe: () => ({
     summary: 'Get a ticket',
-    description: `For \`GET /api/changes/?ticket=\`, where a client cannot send headers, such as \`EventSource\` in browsers. It stands for your token, works once, and within ${budget.ticketSeconds} seconds.`,
+    description: `For \`GET /api/changes/?ticket=\`, where a client cannot send headers, such as \`EventSource\` in browsers. It stands in for your token and works once, within ${budget.ticketSeconds} seconds.`,
     answers: [
       {
         status: 201,

@@ -147,7 +147,7 @@ export const dropFactor = serverEndpoint({
     description:
       'Takes the password or a code. With `user`, admins remove the second factor of somebody else, without a body.',
     body: proofBody,
-    answers: [{ status: 204, description: 'Logins do not ask for a code any more.', headers: [] }],
+    answers: [{ status: 204, description: 'Logins no longer ask for a code.', headers: [] }],
     codes: [...failures, 'forbidden', 'second_factor_failed'],
   }),
   run: removeFactor,

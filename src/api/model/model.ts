@@ -174,7 +174,7 @@ export const getModel = serverEndpoint({
   describe: () => ({
     summary: 'The Entity types',
     description:
-      'All that the caller may know of the declaration: Entity types with their fields and what the caller may do with them, and how one signs in. Types and fields that the caller can neither read nor write are left out. Admins also get the rules.',
+      'All that the caller may know of the declaration: Entity types with their fields, what the caller may do with them, and how to sign in. Types and fields that the caller can neither read nor write are left out. Admins also get the rules.',
     answers: [
       { status: 200, description: 'What the caller may know.', headers: ['ETag'], schema: refTo('Model') },
       { status: 304, description: 'Unchanged: the ETag is one of `If-None-Match`.', headers: ['ETag'] },

@@ -55,7 +55,7 @@ const head = {
 }
 /** Present only if there is a value. */
 const told = {
-  cause: { ...text, description: 'The operation that made the actor act.' },
+  cause: { ...text, description: 'The operation that caused this one.' },
   run: { ...text, description: 'The `Takeback-Run` of the request.' },
   reason: {
     ...text,
@@ -84,7 +84,10 @@ const all = (properties: Record<string, JsonSchema>) => closedObject(properties,
 const asked: Record<string, JsonSchema> = {
   dry_run: { type: 'boolean', description: 'Shows what would change, and writes nothing.' },
   skip_conflicts: { type: 'boolean', description: 'Skips conflicts and takes back the rest.' },
-  with_effects: { type: 'boolean', description: 'Also takes back what was set off. Only for admins.' },
+  with_effects: {
+    type: 'boolean',
+    description: 'Also takes back what reactions wrote because of it. Only for admins.',
+  },
   with: { type: 'string', description: '`dependents`, `targets`, or both, separated by a comma.' },
   plan: { type: 'string', description: 'The `plan` of a preview. Does exactly that, or nothing.' },
   cursor: { type: 'string', description: 'The next page of a preview.' },
@@ -169,7 +172,7 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
       total: {
         type: 'integer',
         minimum: 0,
-        description: 'The number of Entities that change, with those that a delete takes along.',
+        description: 'The number of Entities that change, including those that a delete cascades to.',
       },
       changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
       ...planned,
@@ -195,7 +198,8 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
           actor: { type: ['string', 'null'] },
           changes: { type: 'integer', minimum: 1 },
         }),
-        description: 'Only for admins: the operations that were set off. At most 100, the newest first.',
+        description:
+          'Only for admins: the operations that reactions made because of it. At most 100, newest first.',
       },
       ...planned,
     },

@@ -37,7 +37,7 @@ export const changeFeedSchemas: Readonly<Record<string, JsonSchema>> = {
   Changes: closedObject(
     {
       data: { type: 'array', items: { anyOf: [upsert, remove, reset] } },
-      next: { ...text, description: 'The position behind these changes: the next `since`.' },
+      next: { ...text, description: 'The position after these changes: the next `since`.' },
       more: { type: 'boolean', description: 'Whether there are more changes right now.' },
     },
     ['data', 'next', 'more'],

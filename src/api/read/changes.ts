@@ -259,7 +259,7 @@ export const followChanges = serverEndpoint({
     open: [...model.entities.values()].some((type) => isPublic(type, 'read')),
     summary: 'Follow changes',
     description:
-      'What has changed since a position, in the order of commits: `upsert` for what you see now, `remove` for what you saw and see no longer, `reset` if you should read a type again. The rules are those of reads. With `Accept: text/event-stream`, a stream of server-sent events.',
+      'What has changed since a position, in the order of commits: `upsert` for what you see now, `remove` for what you no longer see, `reset` if you should read a type again. The rules are those of reads. With `Accept: text/event-stream`, a stream of server-sent events.',
     answers: [
       {
         status: 200,

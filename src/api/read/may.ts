@@ -169,7 +169,10 @@ const schemas: Readonly<Record<string, JsonSchema>> = {
         additionalProperties: true,
         description: 'For `create` and `update`: the body that would be sent.',
       },
-      actor: { type: 'string', description: 'Only for admins: in whose place, `users/3` or `nobody`.' },
+      actor: {
+        type: 'string',
+        description: 'Only for admins: on whose behalf to ask, `users/3` or `nobody`.',
+      },
     },
     ['action', 'path'],
   ),
@@ -204,7 +207,7 @@ export const askMay = serverEndpoint({
     return {
       summary: 'Ask whether a request would be allowed',
       description:
-        'Says whether a request would succeed, and writes nothing. Without a `body`, `create` and `update` say whether any values could be allowed. Admins can ask for somebody else with `actor`.',
+        'Says whether a request would succeed. Nothing is written. Without a `body`, `create` and `update` say whether any values could be allowed. Admins can ask for somebody else with `actor`.',
       body: {
         schema: refTo('MayQuestion'),
         example: {

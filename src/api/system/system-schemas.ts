@@ -27,8 +27,7 @@ const task = whole({
   at: { ...time, description: 'When it was enqueued.' },
   next_at: {
     ...timeOrNull,
-    description:
-      'When it is tried next; `null` if it is being worked on, was set aside, or waits for another.',
+    description: 'When it is tried next; `null` if it is running, was set aside, or waits for another.',
   },
   aside_at: timeOrNull,
   holder: { ...textOrNull, description: 'The instance that works on it.' },

@@ -95,7 +95,7 @@ export const postRetry = serverEndpoint({
   describe: () => ({
     summary: 'Try a task again',
     description:
-      'Makes it due now. One that was set aside is enqueued anew, with another number, behind all others. `retried` is 0 if it is being worked on, or waits for another task.',
+      'Makes it due now. One that was set aside is enqueued again, with another number, after all others. `retried` is 0 if it is running, or waits for another task.',
     answers: [{ status: 200, description: 'How many are tried.', headers: [], schema: refTo('Retried') }],
     codes: ['unauthenticated', 'forbidden', 'not_found', 'disk_full'],
   }),

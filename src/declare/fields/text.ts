@@ -25,7 +25,7 @@ export interface TextOptions extends FieldOptions {
   readonly search?: boolean
   /** `fold(…)` of it, without capitals and accents, can be used in rules, filters and indexes. */
   readonly fold?: boolean
-  /** `'fold'`: sorted without regard to capitals and accents, as people sort. Includes `fold`. */
+  /** `'fold'`: sorted ignoring capitals and accents, as people sort. Includes `fold`. */
   readonly sort?: 'fold'
   readonly default?: string | CelValue
 }

@@ -137,8 +137,8 @@ const summarize: Tool = {
       distinct: worded('Dot paths whose different values are counted.'),
       sum: worded('Dot paths to add up.'),
       avg: worded('Dot paths to average.'),
-      min: worded('Dot paths whose least value is wanted.'),
-      max: worded('Dot paths whose greatest value is wanted.'),
+      min: worded('Dot paths to take the minimum of.'),
+      max: worded('Dot paths to take the maximum of.'),
       sort: worded('Groups or figures: "-count".'),
       ...paged,
     },
@@ -165,7 +165,7 @@ const write: Tool = {
         type: 'array',
         minItems: 1,
         maxItems: budget.batchParts,
-        description: 'In order. "$0.id" stands for the id that part 0 has made.',
+        description: 'In order. "$0.id" is the id that part 0 gets.',
         items: {
           type: 'object',
           properties: {

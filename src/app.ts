@@ -36,7 +36,7 @@ import type { Route } from './serve/http/route.ts'
 import { routesOf } from './serve/http/routes.ts'
 import { type BoundServer, bindServer } from './serve/http/server.ts'
 import { mcpRoute } from './serve/mcp/route.ts'
-import { migrate } from './store/migration/migrate.ts'
+import { type Migrating, migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
 import { ServiceTime } from './store/service-time.ts'
 import type { Store } from './store/store.ts'
@@ -120,6 +120,8 @@ interface Opening {
   readonly onLost?: (error: unknown) => void
   /** Whether the declaration may be one that the database has left behind. */
   readonly back?: boolean
+  /** The declaration whose plan was shown (`Preview`), if it must be that one. */
+  readonly shown?: string | undefined
   /** Where it listens. */
   readonly url?: string
   /** Parts besides Takeback's own. */
@@ -139,7 +141,7 @@ interface Starting extends Omit<Opening, 'observer' | 'url'> {
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false, url, parts: more = [], plans }: Opening = {},
+  { observer = new Observer(), onLost, back = false, shown, url, parts: more = [], plans }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   const all = [...parts, codePart, ...more]
@@ -147,7 +149,7 @@ export async function openApp(
     const served = servedOf(config, model, more)
     // Refusals come before the database is changed.
     const secret = config.secret ?? (await store.secret())
-    const legacy = await migrateTo(model, store, back)
+    const legacy = await migrateTo(model, store, { back, shown })
     const signing = secret ?? (await store.keepSecret())
     const opened: Opened = {
       model,
@@ -190,9 +192,9 @@ function contextOf(opened: Opened, more: readonly Part[]): Omit<Context, 'docume
 }
 
 /** Brings the database to the declaration, and tells what it has from former ones. */
-async function migrateTo(model: Model, store: Store, back: boolean): Promise<Legacy> {
+async function migrateTo(model: Model, store: Store, how: Migrating): Promise<Legacy> {
   const broken = brokenChecks(model, store.dialect)
-  const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back, broken })
+  const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { ...how, broken })
   store.serve(generation)
   return legacyOf(migration.held, model, steps)
 }

@@ -1,13 +1,30 @@
 import { createInterface } from 'node:readline/promises'
 import { StartError } from '../errors.ts'
 
-/** Asks on a terminal. Without one, `--yes` must have been given. */
-export async function confirm(question: string): Promise<boolean> {
+/**
+ * Asks on a terminal. Without one, `--yes` must have been given. The end of the input (Ctrl-D) means no, and so does
+ * `signal`, which withdraws the question.
+ */
+export async function confirm(question: string, signal?: AbortSignal): Promise<boolean> {
   if (!process.stdin.isTTY) throw new StartError('There is no terminal to ask on: confirm with --yes.')
+  if (signal?.aborted) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const withdrawn = Promise.withResolvers<string>()
+  const withdraw = () => withdrawn.resolve('\n')
+  terminal.on('close', withdraw)
+  signal?.addEventListener('abort', withdraw)
+  // The terminal is read key by key, so Ctrl-C is only a key here: it must mean the same as ever.
+  terminal.on('SIGINT', () => {
+    terminal.close()
+    process.kill(process.pid, 'SIGINT')
+  })
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+    const answer = await Promise.race([terminal.question(`${question} [y/N] `), withdrawn.promise])
+    // What is printed next begins a line of its own.
+    if (answer === '\n') process.stdout.write(answer)
+    return /^y(es)?$/i.test(answer.trim())
   } finally {
+    signal?.removeEventListener('abort', withdraw)
     terminal.close()
   }
 }

@@ -5,7 +5,7 @@ import { StartError } from '../errors.ts'
 import { isMemory } from '../store/location.ts'
 import type { Command } from './arguments.ts'
 import { confirm } from './confirm.ts'
-import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
+import { DEV_DECLARATION, flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { ownCommand } from './own-command.ts'
 
 export const devCommand: Command = {
@@ -57,7 +57,6 @@ class DevSession {
   readonly #settings: DevSettings
   #server: Bun.Subprocess | undefined
   #watchers: FSWatcher[] = []
-  #changed = Promise.withResolvers<void>()
 
   constructor(settings: DevSettings) {
     this.#settings = settings
@@ -65,94 +64,116 @@ class DevSession {
 
   /** Until a signal comes. */
   async run(): Promise<void> {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, async () => {
         await this.#stop()
         process.exit(0)
       })
     for (;;) {
-      const { promise } = this.#watch()
-      if (await this.#isWanted()) {
-        await this.#stop()
-        this.#start()
+      const changed = this.#watch()
+      const wanted = await this.#wanted(changed)
+      if (!changed.aborted) {
+        if (wanted === undefined) this.#sayWhatServes()
+        else await this.#replace(wanted)
       }
-      await promise
+      await untilChanged(changed)
+      console.log('\nThe declaration has changed.')
       // More may come of the same change.
       await Bun.sleep(SETTLE_MS)
-      console.log('\nThe declaration has changed.')
     }
   }
 
-  /** Whether to start with the declaration as it is now. The present server goes on if not. */
-  async #isWanted(): Promise<boolean> {
-    const { plans, yes, args } = this.#settings
-    if (!plans) return true
-    const plan = await planNow(storeArgs(args))
+  /** The declaration to start with, as the plan names it. Undefined if the server shall stay as it is. */
+  async #wanted(changed: AbortSignal): Promise<string | undefined> {
+    const { plans, yes, file, args } = this.#settings
+    const plan = plans ? await planNow(storeArgs(args)) : await planInMemory(file)
+    if (changed.aborted) return undefined
     if (typeof plan === 'string') {
       console.error(plan)
-      return false
+      return undefined
     }
     for (const { effect, path, what } of plan.lines) console.log(`  ${effect.padEnd(7)}  ${path} ${what}`)
     if (plan.refused > 0) {
       console.error('The database cannot be migrated while a change is refused. Correct the declaration.')
-      return false
+      return undefined
     }
     const asks = plan.older || plan.lines.some((line) => !isAddition(line))
-    if (asks && !yes && !(await this.#confirmed())) return false
-    // A start never goes back to an older declaration by itself.
-    if (plan.older) await runToEnd(['migrate', '--apply', ...storeArgs(args)])
-    return true
+    if (asks && !yes && !(await this.#confirmed(changed))) return undefined
+    return plan.declaration
   }
 
-  async #confirmed(): Promise<boolean> {
+  /** A question about a declaration that has changed since is withdrawn. */
+  async #confirmed(changed: AbortSignal): Promise<boolean> {
     try {
-      if (await confirm('This does more than add. Change the database?')) return true
-      console.log('Nothing was changed.')
+      return await confirm('This does more than add. Change the database?', changed)
     } catch (error) {
       if (!(error instanceof StartError)) throw error
       console.error('This does more than add, and there is no terminal to ask on: start with --yes.')
+      return false
     }
-    return false
   }
 
-  #start(): void {
-    this.#server = Bun.spawn(ownCommand(['serve', ...this.#settings.args]), {
+  #sayWhatServes(): void {
+    console.log(
+      this.#server === undefined
+        ? 'Nothing was changed. No server is running: it starts when the declaration changes.'
+        : 'Nothing was changed. The server keeps running with the previous declaration.',
+    )
+  }
+
+  async #replace(declaration: string): Promise<void> {
+    await this.#stop()
+    const server = Bun.spawn(ownCommand(['serve', ...this.#settings.args]), {
       stdio: ['ignore', 'inherit', 'inherit'],
       // Nobody waits for a balancer here.
-      env: { ...process.env, TAKEBACK_DRAIN: '0' },
+      env: { ...process.env, TAKEBACK_DRAIN: '0', [DEV_DECLARATION]: declaration },
+      // Nothing is sent: the channel is gone when this process ends, in whatever way, and then the server stops.
+      ipc() {},
+    })
+    this.#server = server
+    server.exited.then(() => {
+      if (this.#server !== server) return
+      this.#server = undefined
+      console.log('The server has stopped. It restarts when the declaration changes.')
     })
   }
 
   async #stop(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
+    this.#server = undefined
     server.kill('SIGTERM')
     await Promise.race([server.exited, Bun.sleep(STOP_MS)])
     server.kill('SIGKILL')
     await server.exited
-    this.#server = undefined
   }
 
-  /** Resolves when a file of the declaration changes. Folders are watched, since editors replace files. */
-  #watch(): { readonly promise: Promise<void> } {
+  /** Aborted when a file of the declaration changes. Folders are watched, since editors replace files. */
+  #watch(): AbortSignal {
     for (const watcher of this.#watchers) watcher.close()
-    this.#changed = Promise.withResolvers<void>()
-    const { resolve } = this.#changed
+    const changed = new AbortController()
     const names = Map.groupBy(importsFrom(this.#settings.file), (file) => dirname(file))
     const there = [...names].filter(([folder]) => existsSync(folder))
     this.#watchers = there.map(([folder, files]) => {
       const own = new Set(files.map((file) => basename(file)))
       return watch(folder, (_, name) => {
-        if (name === null || own.has(name)) resolve()
+        if (name === null || own.has(name)) changed.abort()
       })
     })
-    return this.#changed
+    return changed.signal
   }
+}
+
+function untilChanged(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
 }
 
 interface PrintedPlan {
   readonly refused: number
   readonly older: boolean
+  /** Its digest: the server starts with this declaration only. */
+  readonly declaration: string
   readonly lines: readonly PrintedLine[]
 }
 
@@ -168,14 +189,22 @@ async function planNow(args: readonly string[]): Promise<PrintedPlan | string> {
   return out.startsWith('{') ? (JSON.parse(out) as PrintedPlan) : err.trim() || out.trim()
 }
 
-async function runToEnd(args: readonly string[]): Promise<{ readonly out: string; readonly err: string }> {
-  const child = Bun.spawn(ownCommand(args), {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
-  return { out, err }
+/** A database in memory is new each time: there are only mistakes to find. */
+async function planInMemory(file: string): Promise<PrintedPlan | string> {
+  const { code, err } = await runToEnd(['types', '--config', file])
+  return code === 0 ? { refused: 0, older: false, declaration: '', lines: [] } : err.trim()
+}
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function runToEnd(args: readonly string[]): Promise<Ended> {
+  const child = Bun.spawn(ownCommand(args), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  return { code, out, err }
 }
 
 /** Something new, or what was kept aside before. */

@@ -65,7 +65,13 @@ function linesWith({ lines }: Preview, effect: (typeof effects)[number]): number
 function asJson(migration: Preview, applied: boolean): string {
   const counts = Object.fromEntries(effects.map((effect) => [effect, linesWith(migration, effect)]))
   return JSON.stringify(
-    { ...counts, older: migration.older !== undefined, applied, lines: migration.lines },
+    {
+      ...counts,
+      older: migration.older !== undefined,
+      applied,
+      declaration: migration.declaration,
+      lines: migration.lines,
+    },
     null,
     2,
   )

@@ -134,3 +134,9 @@ export function refuseMemory(location: Location): void {
       'This command needs a database on disk: a database in memory is lost when the process ends.',
     )
 }
+
+/**
+ * The variable by which "takeback dev" tells its server which declaration it has shown, by its digest. Such a server
+ * migrates to no other one, and stops when "takeback dev" has ended.
+ */
+export const DEV_DECLARATION = 'TAKEBACK_DEV_DECLARATION'

@@ -6,7 +6,7 @@ import { type Log, logOf } from '../observe/log.ts'
 import { Observer } from '../observe/observer.ts'
 import { endProcess } from '../store/libc.ts'
 import type { Command } from './arguments.ts'
-import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
+import { DEV_DECLARATION, flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { welcome } from './welcome.ts'
 
 export const serveCommand: Command = {
@@ -34,11 +34,17 @@ export const serveCommand: Command = {
     }
     const model = await loadModel(config.file)
     if (hasCode(model)) surviveCode(observer)
-    const running = await startApp(config, model, observer, { onLost: lost })
+    const running = await startApp(config, model, observer, { onLost: lost, ...startOfDev() })
     if (backups !== undefined) running.context.work.add(backups)
     stopOnSignals({ running, config, log, codeOf: () => code })
     await welcome(running, config, log)
   },
+}
+
+/** Somebody has agreed to the plan of this declaration, also if it is an older one. */
+function startOfDev(): { readonly back?: boolean; readonly shown?: string } {
+  const shown = process.env[DEV_DECLARATION] ?? ''
+  return shown === '' ? {} : { back: true, shown }
 }
 
 /** A promise that nobody waits for, or a timer that throws, must not end the server. */
@@ -84,4 +90,12 @@ function stopOnSignals({ running, config, log, codeOf }: Stopping): void {
       await log.close()
       endProcess(codeOf())
     })
+  if (process.env[DEV_DECLARATION] !== undefined) stopWithDev()
+}
+
+/** Also if "takeback dev" was killed. It may have ended before this process listened. */
+function stopWithDev(): void {
+  const stop = () => process.kill(process.pid, 'SIGTERM')
+  process.on('disconnect', stop)
+  if (!process.connected) stop()
 }

@@ -66,6 +66,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       refused: 1,
       older: false,
       applied: false,
+      declaration: expect.any(String),
       lines: [
         {
           effect: 'refused',

@@ -20,12 +20,23 @@ interface MigrationResult {
   readonly steps: readonly MigrationStep[]
 }
 
+export interface Migrating {
+  /** Whether these tables may be some that the database has left behind. */
+  readonly back?: boolean
+  readonly broken?: BrokenCheck
+  /** The `declaration` of a Preview: these tables must be the ones that it was about. */
+  readonly shown?: string | undefined
+}
+
+const CHANGED_SINCE = 'The declaration has changed since the plan was shown. Nothing was changed.'
+
 /** Brings the database to these tables, or refuses with a StartError and changes nothing. */
 export async function migrate(
   structure: Structure,
   wanted: readonly Table[],
-  { back = false, broken = () => undefined }: { back?: boolean; broken?: BrokenCheck } = {},
+  { back = false, broken = () => undefined, shown }: Migrating = {},
 ): Promise<MigrationResult> {
+  if (shown !== undefined && shown !== digestOf(wanted)) throw new StartError(CHANGED_SINCE)
   return structure.transact('change', async (session) => {
     const known = await recallOrMake(structure, session)
     await keepIncarnation(structure, session)
@@ -74,6 +85,8 @@ async function holdWriters(
 export interface Preview extends Migration {
   /** Where the database has left this declaration behind: why no server starts with it. */
   readonly older: string | undefined
+  /** A digest of the declaration, with its renames. */
+  readonly declaration: string
 }
 
 /** What `migrate` would do. */
@@ -87,7 +100,7 @@ export function preview(
     const look = new RowLook(session, structure.dialect)
     const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
     const left = known.past.includes(structureFingerprint(wanted))
-    return { ...migration, older: left ? older(structure) : undefined }
+    return { ...migration, older: left ? older(structure) : undefined, declaration: digestOf(wanted) }
   })
 }
 
@@ -123,6 +136,10 @@ export function structureFingerprint(tables: readonly Table[]): string {
     }))
     .sort(byName)
   return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url')
+}
+
+function digestOf(tables: readonly Table[]): string {
+  return createHash('sha256').update(JSON.stringify(tables)).digest('base64url')
 }
 
 function byName(a: { name: string }, b: { name: string }): number {

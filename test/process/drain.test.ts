@@ -66,7 +66,7 @@ test('a second signal ends it at once', async () => {
 })
 
 test('--drain takes seconds, none at all too', async () => {
-  for (const wrong of ['-1', 'x', '4000', '']) {
+  for (const wrong of ['-1', 'x', '4000', ' ']) {
     const { code, err } = await runHere(['serve', '--port', '0', `--drain=${wrong}`])
     expect([code, err]).toEqual([1, expect.stringContaining('--drain must be seconds') as unknown as string])
   }

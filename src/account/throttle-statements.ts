@@ -12,6 +12,10 @@ export interface ThrottleStatements {
   /** Writes an attempt down and counts the others. */
   readonly begin: readonly Step[]
   readonly fail: readonly Step[]
+  /** The same, but it does not count for the address: another attempt of the same login does. */
+  readonly failBeside: readonly Step[]
+  /** Forgets a failure if the same was tried before (`$account`, `$place`). Otherwise it is now, and counts beside. */
+  readonly settle: readonly Step[]
   readonly pass: readonly Step[]
   /** The same, and the places are known from now on. */
   readonly remember: readonly Step[]
@@ -45,7 +49,7 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
     sources.map((source) => step(dialect, 'attempt', 'any', source))
   const lock = dialect.lock === undefined ? [] : [lockMutexes(mutexes, dialect.lock.toChange)]
   const withdraw = sql`DELETE FROM "takeback_attempts" WHERE ${mine}`
-  const end = (outcome: 'ok' | 'failed') =>
+  const end = (outcome: 'ok' | 'failed' | 'beside') =>
     sql`UPDATE "takeback_attempts" SET "outcome" = ${word(outcome)} WHERE ${mine}`
   return {
     known: compile(
@@ -60,6 +64,13 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
       counts(dialect),
     ),
     fail: steps(end('failed')),
+    failBeside: steps(end('beside')),
+    settle: steps(
+      sql`${withdraw} AND EXISTS (SELECT 1 FROM "takeback_known_places" WHERE ${account} AND "place" = ${param('$place')} AND "at" > ${time('$old')})`,
+      end('beside'),
+      upsertPlace('$place'),
+      forgetPlaces,
+    ),
     pass: steps(end('ok')),
     remember: steps(...lock, end('ok'), ...rememberPlaces),
     withdraw: steps(withdraw),
@@ -83,9 +94,10 @@ function clearOld({ clock, shift }: Dialect): Sql[] {
 /** What `countsIn` reads. */
 function counts({ clock, shift }: Dialect): Sql {
   const stale = shift(clock, -PENDING_MAX)
-  const failed = sql`("outcome" = 'failed' OR ("outcome" = 'pending' AND "at" < ${stale}))`
+  const failedIn = (outcomes: Sql) =>
+    sql`("outcome" IN (${outcomes}) OR ("outcome" = 'pending' AND "at" < ${stale}))`
   const pending = sql`("outcome" = 'pending' AND "at" >= ${stale} AND "id" <> ${param('$attempt')})`
-  const of = (name: string, which: Sql) =>
+  const of = (name: string, which: Sql, failed = failedIn(sql`'failed', 'beside'`)) =>
     sql`SELECT ${word(name)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END),
       min(CASE WHEN ${failed} THEN "at" END), max(CASE WHEN ${failed} THEN "at" END)
       FROM "takeback_attempts" WHERE ${which}`
@@ -93,7 +105,7 @@ function counts({ clock, shift }: Dialect): Sql {
   // A wait is used up by the first attempt after it has ended.
   const used = sql`SELECT 1 FROM "takeback_attempts" a WHERE a.${account} AND a.${address} AND a."at" >= w."until" AND a.${sql`"id" <> ${param('$attempt')}`}`
   return sql`${of('place', sql`${account} AND "place" = ${param('$place')} AND ${minute}`)}
-    UNION ALL ${of('address', sql`${address} AND ${minute}`)}
+    UNION ALL ${of('address', sql`${address} AND ${minute}`, failedIn(sql`'failed'`))}
     UNION ALL ${of('elsewhere', sql`${account} AND "elsewhere" = 1 AND "at" > ${shift(clock, -DAY)}`)}
     UNION ALL SELECT 'until', 0, 0, w."until", w."until" FROM "takeback_waits" w
       WHERE w.${account} AND w.${address} AND w."until" > ${shift(clock, -WAIT_KEPT)} AND NOT EXISTS (${used})
@@ -104,12 +116,14 @@ const upsertPlace = (place: string) =>
   sql`INSERT INTO "takeback_known_places" ("account", "place", "at") VALUES (${param('$account')}, ${param(place)}, ${time('$now')})
     ON CONFLICT ("account", "place") DO UPDATE SET "at" = excluded."at"`
 
+const forgetPlaces = sql`DELETE FROM "takeback_known_places" WHERE ${account} AND "place" NOT IN
+    (SELECT "place" FROM "takeback_known_places" WHERE ${account} ORDER BY "at" DESC, "place" LIMIT ${count(budget.knownPlaces)})`
+
 const rememberPlaces = [
   sql`DELETE FROM "takeback_known_places" WHERE "at" < ${time('$old')}`,
   upsertPlace('$from'),
   upsertPlace('$device'),
-  sql`DELETE FROM "takeback_known_places" WHERE ${account} AND "place" NOT IN
-    (SELECT "place" FROM "takeback_known_places" WHERE ${account} ORDER BY "at" DESC, "place" LIMIT ${count(budget.knownPlaces)})`,
+  forgetPlaces,
 ]
 
 function give({ clock, shift }: Dialect): Sql[] {

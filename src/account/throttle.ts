@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { budget } from '../budget.ts'
+import type { EntityType } from '../declare/model.ts'
 import { type Code, Failure } from '../errors.ts'
 import type { Params, Row } from '../store/dialect.ts'
 import { loginMutex } from '../store/mutex.ts'
 import type { ServiceTime } from '../store/service-time.ts'
+import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { NotStarted } from './lanes.ts'
 import { compileThrottle, SLOTS, type ThrottleStatements } from './throttle-statements.ts'
@@ -14,7 +16,7 @@ const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
 /** Who tries a password, and from where. */
 export interface Trier {
-  /** The key of the e-mail. */
+  /** What guesses are counted for: from `loginAccount`, for passwords. */
   readonly account: string
   readonly address: string
   /** As `Takeback-Device` says. */
@@ -33,8 +35,20 @@ interface Passed<T> {
 }
 
 interface Entered {
+  readonly trier: Trier
   readonly params: Params
   readonly origin: Origin
+}
+
+/** Looks at a password for one of several accounts. `isRight` is told what the password was compared with, if it fits. */
+export type GuessCheck<T> = (at: number, isRight: (proof: string) => void) => Promise<T | undefined>
+
+/**
+ * What guesses of the password of an account are counted for. Users of two types may have the same e-mail, and one of them
+ * must not get more guesses at the password of the other. A type keeps its `userType` when it is renamed.
+ */
+export function loginAccount({ name, login }: Pick<EntityType, 'name' | 'login'>, emailKey: string): string {
+  return `login ${login?.userType ?? name} ${emailKey}`
 }
 
 /**
@@ -56,26 +70,88 @@ export class Throttle {
   }
 
   /** Runs a check of a password for an account, unless there were too many that failed. */
-  async attempt<T>(trier: Trier, check: () => Promise<T | undefined>): Promise<Passed<T> | undefined> {
-    const { params, origin } = await this.#enter(trier)
+  attempt<T>(trier: Trier, check: () => Promise<T | undefined>): Promise<Passed<T> | undefined> {
+    return this.attemptEach([trier], check)
+  }
+
+  /**
+   * The same for several accounts, one after the other, until the password fits one. It is counted as failed for those
+   * before: whoever owns one account must not try passwords of the others with it. Those that had too many failures are
+   * left out; if none of the others fits, that is the answer.
+   */
+  async attemptEach<T>(triers: readonly Trier[], check: GuessCheck<T>): Promise<Passed<T> | undefined> {
+    const { fail, failBeside } = this.#statements
+    const failOne = triers.length === 1 ? fail : failBeside
+    const wrong: Entered[] = []
+    let refused: Failure | undefined
+    for (const [at, trier] of triers.entries()) {
+      const entered = await this.#enter(trier)
+      if (entered instanceof Failure) refused ??= entered
+      else {
+        const found = await this.#try(entered, wrong, failOne, (isRight) => check(at, isRight))
+        if (found !== undefined) return { found, device: await this.#pass(entered) }
+        wrong.push(entered)
+      }
+    }
+    // A login counts once for its address, and not before it is known that the password fits none.
+    const [first] = wrong
+    if (first !== undefined && failOne !== fail) await this.#store.write(fail, first.params)
+    if (refused !== undefined) throw refused
+    return undefined
+  }
+
+  /** Whatever is thrown, the attempt is written down as what it was. */
+  async #try<T>(
+    { params }: Entered,
+    wrong: readonly Entered[],
+    fail: readonly Step[],
+    check: (isRight: (proof: string) => void) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    let proof: string | undefined
+    const settle = async () => {
+      if (proof !== undefined) for (const one of wrong) await this.#settle(one, proof)
+    }
     let found: T | undefined
     try {
-      found = await check()
+      found = await check((known) => {
+        proof = known
+      })
     } catch (error) {
-      await this.#store.write(wasTried(error) ? this.#statements.fail : this.#statements.withdraw, params)
+      const { fail: failed, withdraw } = this.#statements
+      await this.#store.write(wasTried(error) ? failed : withdraw, params)
+      const [first] = wrong
+      if (first !== undefined && proof === undefined && !wasTried(error))
+        await this.#store.write(failed, first.params)
+      await settle()
       throw error
     }
-    if (found === undefined) {
-      await this.#store.write(this.#statements.fail, params)
-      return undefined
-    }
+    if (found === undefined) await this.#store.write(fail, params)
+    await settle()
+    return found
+  }
+
+  /** What a client can send as `Takeback-Device` after an attempt that was right. */
+  async #pass({ trier, params, origin }: Entered): Promise<string> {
     const device = origin === 'device' && trier.device !== null ? trier.device : newDevice()
     const remembered = trier.session === undefined && trier.remembered !== false
     await this.#store.write(remembered ? this.#statements.remember : this.#statements.pass, {
       ...params,
       $device: placeDigest('device', device),
     })
-    return { found, device }
+    return device
+  }
+
+  /**
+   * The password did not fit this account, but fits another one of the same e-mail. That is one more guess only if it is
+   * another password than before: nobody runs out of attempts by logging in.
+   */
+  async #settle({ trier, params }: Entered, proof: string): Promise<void> {
+    await this.#store.write(this.#statements.settle, {
+      ...params,
+      ...this.#placeTimes,
+      $account: digest(`tried ${trier.account}`),
+      $place: placeDigest('password', proof),
+    })
   }
 
   /** Forgets what failed for an account, and lets it in from everywhere. */
@@ -83,8 +159,8 @@ export class Throttle {
     await this.#store.write(this.#statements.forget, { $account: digest(account) })
   }
 
-  /** Waits where attempts that are still under way decide whether this one may be. */
-  async #enter(trier: Trier): Promise<Entered> {
+  /** Waits where attempts that are still under way decide whether this one may be. A failure: there were too many. */
+  async #enter(trier: Trier): Promise<Entered | Failure> {
     const until = performance.now() + this.#patience
     const { origin, place } = await this.#placeOf(trier)
     for (;;) {
@@ -93,10 +169,10 @@ export class Throttle {
       const counts = countsIn(outcome.rows)
       const { now } = counts
       const verdict = judge(counts, origin)
-      if (verdict === 'free') return { params, origin }
+      if (verdict === 'free') return { trier, params, origin }
       await this.#refuse(params, verdict)
-      if (verdict !== 'wait') throw tooMany(verdict.until - now)
-      if (performance.now() > until) throw await this.#postpone(params, origin, now)
+      if (verdict !== 'wait') return tooMany(verdict.until - now)
+      if (performance.now() > until) return this.#postpone(params, origin, now)
       await Bun.sleep(20 + Math.random() * 80)
     }
   }
@@ -193,7 +269,7 @@ function newDevice(): string {
   return randomBytes(16).toString('base64url')
 }
 
-function placeDigest(kind: 'address' | 'device' | 'session', name: string): string {
+function placeDigest(kind: 'address' | 'device' | 'session' | 'password', name: string): string {
   return digest(`${kind} ${name}`)
 }
 

@@ -1,4 +1,5 @@
 import { codeAccount, type FactorOwner } from '../account/second-factors.ts'
+import { loginAccount } from '../account/throttle.ts'
 import type { App } from '../app.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { StartError } from '../errors.ts'
@@ -28,12 +29,13 @@ export const userUnlock: Command = {
     await withApp(given, async (app) => {
       const { context } = app
       const key = emailKey(email)
-      const plan = context.plans.get(loginType(app, entity).name)
+      const type = loginType(app, entity)
+      const plan = context.plans.get(type.name)
       const [row] =
         plan?.login === undefined ? [] : await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
       if (row === undefined) throw new StartError(`There is no ${email} among the ${entity}.`)
       const id = Number(memberColumns.read(row).id)
-      await context.throttle.unlock(key)
+      await context.throttle.unlock(loginAccount(type, key))
       await context.throttle.unlock(codeAccount({ entity, id }))
       if (given.text('remove-second-factor') !== undefined) await removeFactors(app, { entity, id })
       console.log(

@@ -109,7 +109,8 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_known_places',
-    about: 'Addresses and devices where an account has signed in, as hashes, for 90 days.',
+    about:
+      'Addresses and devices where an account has signed in, as hashes, for 90 days. For accounts of two types with one e-mail, also which passwords of one were tried for the other.',
     columns: [text('account'), text('place'), time('at')],
     key: ['account', 'place'],
     indexes: [{ name: 'at', columns: ['at'] }],

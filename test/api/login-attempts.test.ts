@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { hashesMade, hashesWaiting, hashSecret, verifyInLane } from '../../src/account/passwords.ts'
+import { loginAccount } from '../../src/account/throttle.ts'
 import { budget } from '../../src/budget.ts'
 import { users, withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore } from '../harness.ts'
@@ -23,7 +24,8 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
     })
   const attempts = async () => {
     const rows = await server.query('SELECT outcome FROM takeback_attempts')
-    return rows.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'ok')
+    // A login that is tried for two types is one for its address.
+    return rows.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'ok' && outcome !== 'beside')
   }
 
   test('costs as many hashes for nobody as for somebody', async () => {
@@ -38,7 +40,8 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
       expect((await login(email)).status).toBe(422)
       expect([email, hashesMade() - before]).toEqual([email, 2])
     }
-    await server.context.throttle.unlock('some@example.com')
+    const { throttle, model } = server.context
+    for (const type of model.logins) await throttle.unlock(loginAccount(type, 'some@example.com'))
   })
 
   test('that ends in an error of ours counts as failed', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Throttle } from '../../src/account/throttle.ts'
+import { loginAccount, Throttle } from '../../src/account/throttle.ts'
 import { budget } from '../../src/budget.ts'
 import { entity, everyone, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
@@ -60,7 +60,9 @@ onEveryStore(
 
     test('many at once do not slip through', async () => {
       await server.member('users', { email: 'w@example.com' })
-      const answers = await Promise.all(Array.from({ length: 20 }, () => from('192.0.2.3', 'w@example.com')))
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => from('192.0.2.3', 'w@example.com', 'a wrong password', ONE_HASH)),
+      )
       expect(answers.filter(({ status }) => status === 422)).toHaveLength(5)
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(15)
     })
@@ -117,6 +119,11 @@ onEveryStore(
         token: null,
         headers: { 'X-Forwarded-For': address, ...headers },
       })
+    const accountOf = (email: string) => {
+      const type = server.context.model.entities.get('users')
+      if (type === undefined) throw new Error('no users')
+      return loginAccount(type, email)
+    }
     const join = (email: string) => server.member('users', { email, password: PASSWORD })
     let addresses = 0
     const fresh = () => {
@@ -274,7 +281,7 @@ onEveryStore(
     test('that are kept under way without end keep nobody out', async () => {
       await join('held@example.com')
       const { throttle, store } = server.context
-      const trier = { account: 'held@example.com', address: '198.18.0.1', device: null }
+      const trier = { account: accountOf('held@example.com'), address: '198.18.0.1', device: null }
       const { promise: held, resolve: release } = Promise.withResolvers<undefined>()
       const holders = Array.from({ length: 10 }, (_, at) =>
         throttle.attempt({ ...trier, address: `198.18.1.${at}` }, () => held),
@@ -299,7 +306,7 @@ onEveryStore(
       await join('unlocked@example.com')
       await attack('unlocked@example.com', 20)
       expect((await from(fresh(), 'unlocked@example.com', PASSWORD)).status).toBe(429)
-      await server.context.throttle.unlock('unlocked@example.com')
+      await server.context.throttle.unlock(accountOf('unlocked@example.com'))
       expect((await from(fresh(), 'unlocked@example.com', PASSWORD)).status).toBe(200)
     })
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { LINK, stateDigest } from '../../account/links.ts'
+import { loginAccount } from '../../account/throttle.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import { type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
@@ -183,7 +184,7 @@ export async function revertEmail(context: Context, request: LinkRequest): Promi
     throw await whyNot(context, request, linked, token)
   context.identities.forget()
   context.work.wake()
-  await context.throttle.unlock(key)
+  await context.throttle.unlock(loginAccount(plan.type, key))
   const answer = messageAnswer(
     'Your account has its old e-mail address again, and all sessions have ended. A mail with a link to set a new password is on its way.',
   )

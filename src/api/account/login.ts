@@ -1,4 +1,5 @@
 import { type Verify, verifyInLane } from '../../account/passwords.ts'
+import { loginAccount } from '../../account/throttle.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import { isStorable } from '../../declare/fields/text.ts'
 import type { EntityType } from '../../declare/model.ts'
@@ -19,13 +20,17 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   const account = emailKey(email)
   request.noteAccount(context.digestOf(account))
   const { address, device, signal } = request
-  const passed = await context.throttle.attempt({ account, address, device }, async () => {
-    const user = await verifyInLane(signal, (verify) =>
-      findMember(context, { key: account, password, types }, verify),
-    )
-    return user && provenByPassword(context, user, code, request)
+  let unverified = false
+  const triers = types.map((type) => ({ account: loginAccount(type, account), address, device }))
+  const passed = await context.throttle.attemptEach(triers, async (at, isRight) => {
+    const asked = { key: account, password, type: types[at] }
+    const { user, isTried } = await verifyInLane(signal, (verify) => findMember(context, asked, verify))
+    unverified ||= isTried
+    if (user === undefined) return undefined
+    isRight(user.hash)
+    return provenByPassword(context, user, code, request)
   })
-  if (passed === undefined) throw new Failure('login_failed')
+  if (passed === undefined) throw new Failure(unverified ? 'unverified' : 'login_failed')
   const answer = await startSession(context, passed.found, 'password', request)
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
@@ -46,6 +51,12 @@ export interface LoginRequest {
   noteAccount(digest: string): void
 }
 
+/** Whose password it is; and whether it is that of a sign-up whose address is not proved. */
+interface MemberFound {
+  readonly user: (Proven & { readonly hash: string }) | undefined
+  readonly isTried: boolean
+}
+
 /**
  * For a wrong password it does the same work whether or not the e-mail exists, so neither the answer nor its time reveals
  * it. Types with `verify` take two hashes: that of the account, and that of the last sign-up which found the e-mail taken.
@@ -54,31 +65,27 @@ export interface LoginRequest {
  */
 async function findMember(
   context: Context,
-  { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
+  { key, password, type }: { key: string; password: string; type: EntityType | undefined },
   verify: Verify,
-): Promise<Proven | undefined> {
-  let unverified = false
-  for (const type of types) {
-    const plan = context.plans.get(type.name)
-    if (plan?.login === undefined) continue
-    const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
-    const member = row && memberColumns.read(row)
-    const id = Number(member?.id ?? NOBODY)
-    const account = { entity: type.name, id, key }
-    const asks = type.login?.verify === true
-    const isVerified = !asks || (await context.verified.has(account))
-    const right = await verify(password, member && String(member.hash))
-    if (right && isVerified) {
-      const self = await selfOf(context, plan, id)
-      if (self !== undefined) return { ...self, plan, id, epoch: Number(member?.epoch) }
-    }
-    if (!asks) continue
-    const tried = await context.tried.of(account)
-    const isTried = await verify(password, tried)
-    unverified ||= tried === undefined ? right : isTried
+): Promise<MemberFound> {
+  const plan = context.plans.get(type?.name ?? '')
+  if (type === undefined || plan?.login === undefined) return { user: undefined, isTried: false }
+  const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
+  const member = row && memberColumns.read(row)
+  const id = Number(member?.id ?? NOBODY)
+  const account = { entity: type.name, id, key }
+  const asks = type.login?.verify === true
+  const isVerified = !asks || (await context.verified.has(account))
+  const right = await verify(password, member && String(member.hash))
+  if (right && isVerified) {
+    const self = await selfOf(context, plan, id)
+    const user = self && { ...self, plan, id, epoch: Number(member?.epoch), hash: String(member?.hash) }
+    if (user !== undefined) return { user, isTried: false }
   }
-  if (unverified) throw new Failure('unverified')
-  return undefined
+  if (!asks) return { user: undefined, isTried: false }
+  const tried = await context.tried.of(account)
+  const isTried = await verify(password, tried)
+  return { user: undefined, isTried: tried === undefined ? right : isTried }
 }
 
 /** No account has this id. */

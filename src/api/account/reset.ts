@@ -1,3 +1,4 @@
+import { loginAccount } from '../../account/throttle.ts'
 import { type Errors, Failure, invalid } from '../../errors.ts'
 import { system } from '../../plan/viewer/actor.ts'
 import { type Answer, type Context, operationOf } from '../context.ts'
@@ -37,7 +38,7 @@ export async function resetPassword(context: Context, request: LinkRequest): Pro
   const operation = await changeByLink(context, linked, { token, password, request })
   context.identities.forget()
   // Others may have locked the account: whoever reads its mails is let in.
-  await context.throttle.unlock(linked.key)
+  await context.throttle.unlock(loginAccount(linked.plan.type, linked.key))
   const answer = messageAnswer('The password was changed. Log in with it.')
   return { ...answer, headers: { 'Takeback-Operation': operation } }
 }

@@ -1,6 +1,7 @@
 import { verifyInLane } from '../../account/passwords.ts'
 import type { Visitor } from '../../account/sessions.ts'
 import { expiryOf } from '../../account/temporary.ts'
+import { loginAccount } from '../../account/throttle.ts'
 import { renew } from '../../account/tokens.ts'
 import { no } from '../../declare/cel/expression.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
@@ -169,10 +170,11 @@ export function* setPassword(
 /** Throws if it is not the password of the user. */
 export async function confirmPassword(
   { throttle }: Context,
-  { key: account, hash, session }: Self,
+  { plan, key, hash, session }: Self,
   password: string,
   { address, device, signal }: Pick<LoginRequest, 'address' | 'device' | 'signal'>,
 ): Promise<void> {
+  const account = loginAccount(plan.type, key)
   const right = await throttle.attempt({ account, address, device, session: session.id }, () =>
     verifyInLane(signal, async (verify) => (await verify(password, hash)) || undefined),
   )

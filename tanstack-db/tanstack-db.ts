@@ -74,13 +74,21 @@ export function offlineQueue(api: object, options: OfflineOptions): OfflineQueue
 }
 
 const followers = new WeakMap<object, Follower>()
+const queues = new WeakMap<object, WriteQueue>()
+
+/** All collections of a client share one, since rows of one may refer to new rows of another. */
+function queueOf(api: object): WriteQueue {
+  const queue = queues.get(api) ?? new WriteQueue(api, undefined)
+  queues.set(api, queue)
+  return queue
+}
 
 /** Entities of a type as a collection of TanStack DB: a live list, with optimistic writes. */
 export function takebackCollection<Config, Name extends NameIn<Config>>(
   options: TakebackOptions<Config, Name>,
 ): TakebackCollection<NewRowOf<Config, Name>, RowOf<Config, Name>> {
   const { api, entity, filter, defaults, offline, onError = console.error } = options
-  const queue = (offline as WriteQueue | undefined) ?? new WriteQueue(api, undefined)
+  const queue = (offline as WriteQueue | undefined) ?? queueOf(api)
   const follower = new Follower(api, queue, { entity, onError, ...(filter !== undefined && { filter }) })
   const utils: CollectionUtils = { idOf: queue.idOf }
   followers.set(utils, follower)
@@ -139,7 +147,9 @@ export async function writeTogether({
   const [first, ...others] = [...concerned.keys()]
   if (first === undefined) return
   if (others.some(({ queue }) => queue !== first.queue))
-    throw new Error('All collections of the transaction must have the same offline queue.')
+    throw new Error(
+      'All collections of the transaction must have the same client and the same offline queue, or none.',
+    )
   const queued = queuedIn(mutations, first) ?? first.queue.add(mutations.flatMap(partOf))
   const named = queued.answered.then(({ operation }) => {
     transaction.metadata.operation = operation

@@ -164,6 +164,33 @@ onEveryStore('a collection of TanStack DB', hotel, (server) => {
     offline.close()
   })
 
+  test('without an offline queue, writes of several collections keep their order and may be one operation', async () => {
+    const network = new Network()
+    const api = await signedIn(network)
+    const rooms = createCollection(takebackCollection({ api, entity: 'rooms' }))
+    const bookings = createCollection(takebackCollection({ api, entity: 'bookings' }))
+    await Promise.all([rooms.preload(), bookings.preload()])
+    const idOf = (name: string) => rooms.toArray.find(({ title }) => title === name)?.id ?? 0
+
+    // It refers to a row of another collection that the server does not know yet.
+    const made = rooms.insert({ title: 'Cellar' })
+    const booked = bookings.insert({ room: { id: idOf('Cellar') }, guests: 2 })
+    await Promise.all([made.isPersisted.promise, booked.isPersisted.promise])
+    expect(network.writes).toEqual(['POST /api/rooms/', 'POST /api/bookings/'])
+    expect(bookings.toArray.filter(({ room }) => room.id === idOf('Cellar'))).toHaveLength(1)
+
+    const both = createTransaction({ mutationFn: writeTogether })
+    both.mutate(() => {
+      rooms.insert({ title: 'Gallery' })
+      bookings.insert({ room: { id: idOf('Gallery') }, guests: 3 })
+    })
+    await both.isPersisted.promise
+    expect((await api.operations.list({ limit: 1 })).data[0]).toMatchObject({
+      id: both.metadata.operation,
+      changes: 2,
+    })
+  })
+
   giant('keeps writes while the network is cut, over a reload, and sends each once', async () => {
     const kept = new Map<string, QueuedWrite>()
     const refused: [string, string][] = []

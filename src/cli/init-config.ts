@@ -1,5 +1,5 @@
 /** The small declaration that a new project starts from. */
-export const template = `// This file declares everything that the backend serves. Change it and restart, and the API has changed.
+export const template = `// This file declares everything that the backend serves. Change it and restart: the API changes with it.
 import { app, boolean, date, entity, everyone, list, ref, signedIn, text } from 'takeback'
 
 export default app({

@@ -49,6 +49,13 @@ export const userUnlock: Command = {
 async function removeFactors({ context }: App, owner: FactorOwner): Promise<void> {
   const removed = await context.factors.remove(owner)
   const passkeys = await context.passkeys.removeAll(owner)
-  const codes = removed ? 'the second factor' : 'no second factor (there was none)'
-  console.log(`Removed ${codes}, and ${passkeys} passkeys.`)
+  const what = [
+    ...(removed ? ['the second factor'] : []),
+    ...(passkeys > 0 ? [passkeys === 1 ? '1 passkey' : `${passkeys} passkeys`] : []),
+  ]
+  console.log(
+    what.length === 0
+      ? 'There was no second factor and no passkey to remove.'
+      : `Removed ${what.join(' and ')}.`,
+  )
 }

@@ -64,7 +64,7 @@ async function makeFirstAdmin(
   }
   return `
 Or start on the command line: log in with this account, and it is yours. The password is shown only once, works for
-${budget.temporaryPasswordHours} hours, and is changed with POST /api/auth/password {"password", "new_password"}.
+${budget.temporaryPasswordHours} hours, and can be changed with POST /api/auth/password {"password", "new_password"}.
 
   e-mail    ${email}
   password  ${password}

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileS
 import { join } from 'node:path'
 import pkg from '../../package.json'
 import { eventually } from '../harness.ts'
+import { codesOf } from '../totp-codes.ts'
 import { example, LOGIN, newFolder, run, runHere, serve } from './process.ts'
 
 const post = (url: string, body: unknown, headers = {}) =>
@@ -272,6 +273,31 @@ test('user unlock lets an account in again while the server runs', async () => {
   await server.end()
   const [, account = 'none'] = /account (\S+)\.$/m.exec(out) ?? []
   expect(server.said().split(account).length - 1).toBe(7)
+})
+
+test('user unlock --remove-second-factor lets somebody in who has lost it, and says what it has removed', async () => {
+  const folder = newFolder()
+  const config = join(folder, 'takeback.config.ts')
+  writeFileSync(
+    config,
+    `import { app, entity } from 'takeback'
+export default app({ admins: 'admins', entities: { admins: entity({ login: { userType: 'admin', second: 'optional' }, fields: {} }) } })`,
+  )
+  const args = ['--config', config, '--database', `sqlite:${folder}/t.db`]
+  await runHere(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  const server = await serve(args)
+  const login = () => post(`${server.url}/api/auth/login`, LOGIN)
+  const { token } = (await (await login()).json()) as { token: string }
+  const call = (path: string, body: object) =>
+    post(`${server.url}/api/auth/totp/${path}`, body, { Authorization: `Bearer ${token}` })
+  const { secret } = (await (await call('', { password: LOGIN.password })).json()) as { secret: string }
+  expect((await call('confirm', { code: codesOf(secret)(0) })).status).toBe(200)
+  expect((await login()).status).toBe(422)
+  const unlock = () => runHere(['user', 'unlock', 'admins', LOGIN.email, '--remove-second-factor', ...args])
+  expect((await unlock()).out).toContain('Removed the second factor.\n')
+  expect((await login()).status).toBe(200)
+  expect((await unlock()).out).toContain('There was no second factor and no passkey to remove.\n')
+  await server.end()
 })
 
 test('the first admin has the e-mail that was asked for, and a password that is temporary', async () => {

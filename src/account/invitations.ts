@@ -2,7 +2,7 @@ import type { Row } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
-import { INVITE, stateDigest } from './links.ts'
+import { type AccountState, INVITE, stateDigest } from './links.ts'
 import type { FactorOwner } from './second-factors.ts'
 
 /** Who was invited. */
@@ -15,20 +15,13 @@ export interface Invitation extends FactorOwner {
   readonly expired: boolean
 }
 
-/** What an invited user logs in with now. */
-export interface InvitedState {
-  /** The key of the e-mail address. */
-  readonly key: string
-  readonly hash: string
-}
-
 /** Whether the user has set no password yet. The e-mail address may have been corrected since. */
-export function isInvitationOpen({ bound, address }: Invitation, { key, hash }: InvitedState): boolean {
+export function isInvitationOpen({ bound, address }: Invitation, { key, hash }: AccountState): boolean {
   return stateDigest(address === '' ? key : address, hash) === bound
 }
 
 /** Whether the link in its mail works. */
-export function hasWorkingLink({ bound, expired }: Invitation, { key, hash }: InvitedState): boolean {
+export function hasWorkingLink({ bound, expired }: Invitation, { key, hash }: AccountState): boolean {
   return !expired && stateDigest(key, hash) === bound
 }
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { budget } from '../budget.ts'
 import { SKEW_MS } from '../clock.ts'
 import type { LinkKind } from '../declare/mail.ts'
-import type { Dialect, Params } from '../store/dialect.ts'
+import type { Bound, Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
@@ -43,7 +43,7 @@ export interface LinkTarget {
 export interface LinkHolder {
   readonly entity: string
   readonly id: number
-  readonly state: { readonly key: string; readonly hash: string } | undefined
+  readonly state: AccountState | undefined
 }
 
 interface LinkStatements {
@@ -169,6 +169,21 @@ export class Links {
       params: { ...tokenParams(purpose, token), ...held },
     }
   }
+}
+
+/** What an account logs in with. */
+export interface AccountState {
+  /** The key of the e-mail address. */
+  readonly key: string
+  readonly hash: string
+}
+
+/** The state of an account from its row, with the digest that links are bound to. */
+export function accountState(
+  row: Readonly<Record<keyof AccountState, Bound>>,
+): AccountState & { readonly bound: string } {
+  const [key, hash] = [String(row.key), String(row.hash)]
+  return { key, hash, bound: stateDigest(key, hash) }
 }
 
 /** A link is valid as long as the account has the e-mail and the password that it had when the link was made. */

@@ -1,4 +1,4 @@
-import { type LinkHolder, stateDigest } from '../../account/links.ts'
+import { accountState, type LinkHolder } from '../../account/links.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind } from '../../declare/mail.ts'
 import { type Errors, Failure, invalid, note } from '../../errors.ts'
@@ -117,11 +117,12 @@ export async function findLinked(
   const [row] = await context.store.read(plan.login.self, { ...askedBy(actor), $id: id })
   const self = row && plan.login.readSelf(row)
   if (self === undefined) return undefined
-  if (bound !== '' && stateDigest(String(self.key), String(self.hash)) !== bound) return undefined
+  const { key, hash, bound: present } = accountState(self)
+  if (bound !== '' && present !== bound) return undefined
   const { version } = JSON.parse(String(self.json)) as { version: number }
-  const { epoch, email, key } = self
-  const state = bound === '' ? undefined : { key: String(key), hash: String(self.hash) }
-  const now = { epoch: Number(epoch), version, email: String(email), key: String(key) }
+  const { epoch, email } = self
+  const state = bound === '' ? undefined : { key, hash }
+  const now = { epoch: Number(epoch), version, email: String(email), key }
   return { plan, purpose, actor, id, ...now, address, holder: { entity, id, state } }
 }
 

@@ -1,9 +1,5 @@
-import {
-  hasWorkingLink,
-  type Invitation,
-  type InvitedState,
-  isInvitationOpen,
-} from '../../account/invitations.ts'
+import { hasWorkingLink, type Invitation, isInvitationOpen } from '../../account/invitations.ts'
+import { type AccountState, accountState } from '../../account/links.ts'
 import { type Errors, invalid, invalidAt, note } from '../../errors.ts'
 import { parseUserName, system } from '../../plan/viewer/actor.ts'
 import { taskParams } from '../../work/queues.ts'
@@ -46,13 +42,12 @@ function openUserCursor(text: string | undefined, errors: Errors): { entity: str
 async function stateIfOpen(
   { plans, store }: Context,
   invitation: Invitation,
-): Promise<InvitedState | undefined> {
+): Promise<AccountState | undefined> {
   const login = plans.get(invitation.entity)?.login
   const [row] =
     login === undefined ? [] : await store.read(login.self, { ...askedBy(system), $id: invitation.id })
   if (login === undefined || row === undefined) return undefined
-  const { key, hash } = login.readSelf(row)
-  const state = { key: String(key), hash: String(hash) }
+  const state = accountState(login.readSelf(row))
   return isInvitationOpen(invitation, state) ? state : undefined
 }
 

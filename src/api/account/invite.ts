@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { stateDigest } from '../../account/links.ts'
+import { accountState } from '../../account/links.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { isAgent, system } from '../../plan/viewer/actor.ts'
@@ -49,10 +49,9 @@ function* inviting(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<Kept
   for (const [, id] of answer.shows) {
     const [row] = login === undefined ? [] : yield* read(login.self, { ...askedBy(system), $id: id })
     if (login === undefined || row === undefined) continue
-    const { key, hash } = login.readSelf(row)
+    const { key, bound } = accountState(login.readSelf(row))
     const account = { entity: type.name, id }
-    const bound = stateDigest(String(key), String(hash))
-    const link = context.links.reservingFor('invite', { ...account, bound, address: String(key) })
+    const link = context.links.reservingFor('invite', { ...account, bound, address: key })
     const task = mailInTurn({ mail: 'invite', ...account })
     yield* write([...link.steps, context.work.enqueue], { ...link.params, ...taskParams([task]) })
   }

@@ -1,5 +1,5 @@
 import { hasWorkingLink, isInvitationOpen } from '../../account/invitations.ts'
-import { stateDigest } from '../../account/links.ts'
+import { type AccountState, accountState } from '../../account/links.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind, MailKind, MailText } from '../../declare/mail.ts'
 import { checkedText, defaultText } from '../../mail/texts.ts'
@@ -170,13 +170,10 @@ async function newAddressLetter(
   return reset === undefined ? undefined : { kind: 'taken', to: other.email, account: other, token: reset }
 }
 
-interface Account {
+interface Account extends AccountState {
   readonly plan: Plan
   readonly id: number
   readonly email: string
-  /** The key of the e-mail address. */
-  readonly key: string
-  readonly hash: string
   readonly bound: string
 }
 
@@ -187,8 +184,7 @@ async function accountOf(context: Context, payload: Payload): Promise<Account | 
   const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
   if (row === undefined) return undefined
   const self = plan.login.readSelf(row)
-  const [email, key, hash] = [String(self.email), String(self.key), String(self.hash)]
-  return { plan, id, email, key, hash, bound: stateDigest(key, hash) }
+  return { plan, id, email: String(self.email), ...accountState(self) }
 }
 
 /** Undefined if retention has erased the operation meanwhile. */

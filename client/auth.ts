@@ -139,7 +139,7 @@ export interface IdentitiesClient {
 /** The account of the caller. `User`: who can log in, `Client`: a client of the app. */
 export interface AuthClient<User, Client> {
   me(options?: CallOptions): Promise<User>
-  /** A new token for the one that is kept. It is done by itself before the token expires. */
+  /** Replaces the stored token. The client does this itself before the token expires. */
   refresh(options?: CallOptions): Promise<SignedIn<User>>
   logout(options?: CallOptions): Promise<void>
   password(
@@ -168,7 +168,7 @@ export interface AuthClient<User, Client> {
   readonly keys: KeysClient
   readonly providers: ProvidersClient<User>
   readonly identities: IdentitiesClient
-  /** Makes the first admin, and logs in. `token`: what the terminal of the server shows. */
+  /** Creates the first admin, and logs in. `token`: what the terminal of the server shows. */
   firstAdmin(
     account: Omit<Login, 'user_type' | 'code'> & {
       readonly token: string
@@ -176,7 +176,7 @@ export interface AuthClient<User, Client> {
     },
     options?: CallOptions,
   ): Promise<SignedIn<User>>
-  /** What programs keep for the user: one JSON object of at most 32 KB. */
+  /** What programs store for the user: one JSON object of at most 32 KiB. */
   preferences(options?: CallOptions): Promise<Record<string, unknown>>
   setPreferences(preferences: object, options?: CallOptions): Promise<Record<string, unknown>>
   /** For `EventSource`, which cannot send headers. */

@@ -93,12 +93,12 @@ export interface ClientCalls<Config, Types = TypesOf<Config>> {
     path: Path,
     sent?: CallOptions & Omit<SystemCalls[Path], 'answer'>,
   ): Promise<SystemCalls[Path]['answer']>
-  /** A route of the app: `route('POST /api/checkout/', { body })`. What it answers, the caller must know. */
+  /** A route of the app: `route('POST /api/checkout/', { body })`. Give the type that you expect back. */
   route<Path extends keyof RoutesOf<Config> & string, Answer = unknown>(
     path: Path,
     sent: RouteSent<RoutesOf<Config>[Path], Path>,
   ): Promise<Answer>
-  /** What the caller may know of the declaration. */
+  /** What the caller may know about the declaration. */
   model(options?: CallOptions): Promise<ApiModel>
   health(options?: CallOptions): Promise<{ status: string }>
   healthDetails(options?: CallOptions): Promise<Record<string, unknown>>

@@ -9,7 +9,7 @@ export class Unauthenticated extends ApiError {}
 export class Forbidden extends ApiError {}
 /** 404: there is nothing there, or nothing that one may see. */
 export class NotFound extends ApiError {}
-/** 409: the data stand in the way; `code` and `errors` say how. */
+/** 409: a conflict with other data; `code` and `errors` say which. */
 export class Conflict extends ApiError {}
 /** 410: the journal does not go back that far. */
 export class Gone extends ApiError {}
@@ -19,10 +19,10 @@ export class Stale extends ApiError {}
 export class TooMany extends ApiError {}
 /** 5xx: the server could not do it. */
 export class ServerError extends ApiError {}
-/** No answer: the network, or the server, is away. */
+/** No answer: the network or the server is down. */
 export class NetworkError extends Error {}
 
-/** A field that others have changed. Who has done it is only for those who may see the history. */
+/** A field that others have changed. Only those who may see the history learn who did it. */
 export interface FieldConflict {
   readonly now: unknown
   readonly version?: number
@@ -33,13 +33,13 @@ export interface FieldConflict {
 
 /** 409: others have changed the same fields since the `base` of an update. */
 export class ChangedMeanwhile extends Conflict {
-  /** The present version: send it as `base` to overwrite what others have done. */
+  /** The current version: send it as `base` to overwrite what others have done. */
   declare readonly version: number
   /** By dot path. Not in batches. */
   declare readonly conflicts?: Readonly<Record<string, FieldConflict>>
 }
 
-/** 412: it would now do something else than the `plan` says. */
+/** 412: it would no longer do what the `plan` says. */
 export class PlanChanged extends Stale {
   /** What it would do now. */
   declare readonly preview: unknown

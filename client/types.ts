@@ -52,7 +52,7 @@ export interface ListQuery<Type, Expand, Chosen>
 
 export interface LiveQuery<Type, Chosen> extends Pick<GetQuery<never, Chosen>, 'fields'> {
   readonly filter?: string
-  /** Sorted here: `null` first, texts by their characters. Without it, by `id`. */
+  /** Sorted in the client: `null` first, texts by UTF-16 code units. Default: by `id`. */
   readonly sort?: SortOf<Type> | readonly SortOf<Type>[]
 }
 
@@ -68,7 +68,7 @@ export interface ListPage<Entity> extends Page<Entity> {
   position: string | null
 }
 
-/** A list: `await` gives its first page, `for await` each of its Entities, page by page. It is read only then. */
+/** A list: `await` gives its first page, which is read at once; `for await` gives each of its Entities, page by page. */
 export interface Listing<Entity> extends Promise<ListPage<Entity>>, AsyncIterable<Entity> {
   /** All of them. */
   all(): Promise<Entity[]>
@@ -134,7 +134,7 @@ export interface EntityClient<Types, Name extends keyof Types> {
   list<const Expand extends ExpandOf<Types, Name> = never, const Chosen extends PathOf<Types[Name]> = never>(
     query?: ListQuery<Types[Name], Expand, Chosen> & CallOptions,
   ): Listing<Handle<Types, Name, Answered<Types, Name, Expand, Chosen>>>
-  /** Counts, sums and more of what the list would have. */
+  /** Counts, sums and more of what the list would return. */
   summary(query: SummaryQuery & SelectQuery<Types[Name]> & CallOptions): Listing<SummaryItem>
   /** The keys that are left out stay as they are. */
   update(

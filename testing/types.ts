@@ -49,7 +49,7 @@ export interface TestApp<Config = unknown> extends AsyncDisposable {
   readonly system: Client<Config>
   /** A client of a user, such as `users/1`, without a password. */
   as(user: string): Client<Config>
-  /** Sets the clock, which goes on from there. */
+  /** Sets the clock, which continues from there. */
   at(time: string | Date): Promise<void>
   /** Empties the database, forgets mails and webhooks, and sets the clock right. */
   reset(): Promise<void>

@@ -22,10 +22,10 @@ export interface ListRequest {
   readonly count?: boolean
   /** References to replace by their Entities: `customer,customer.company`. */
   readonly expand?: string
-  /** Only these dot paths: `id,title`. The others are not there then, whatever the type says. */
+  /** Only these dot paths: `id,title`. The others are missing, whatever the type says. */
   readonly fields?: string
   readonly trashed?: 'only' | 'with'
-  /** As it stood then. */
+  /** A time: the data as it was then. */
   readonly at?: string
 }
 
@@ -100,9 +100,9 @@ export interface BatchResult {
 
 export interface UndoOptions {
   readonly dryRun?: boolean
-  /** Takes back the rest where something stands in the way. */
+  /** Skips conflicts and takes back the rest. */
   readonly skipConflicts?: boolean
-  /** Also takes back what the operation has set off. */
+  /** Also takes back what reactions wrote because of the operation. */
   readonly withEffects?: boolean
 }
 
@@ -113,7 +113,7 @@ export interface UndoResult {
   total: number
   changes: { entity: string; id: number; kind: string; changed: Record<string, unknown> }[]
   skipped: Record<string, string[]>
-  /** What the operation has set off. */
+  /** What reactions wrote because of the operation. */
   effects?: { operation: string; at: string; actor: string | null; changes: number }[]
 }
 

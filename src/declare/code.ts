@@ -77,7 +77,7 @@ export interface RouteCall<Types, Body, Path> {
   readonly signal: AbortSignal
 }
 
-/** An endpoint of one's own. */
+/** An endpoint of your own. */
 export interface RouteDeclaration<Types, Body, Path> extends Labelled {
   /** Who may call it: `everyone`, `signedIn`, or a condition on `me.type`. Without it, only admins. */
   readonly access?: Rule
@@ -85,7 +85,7 @@ export interface RouteDeclaration<Types, Body, Path> extends Labelled {
   readonly body?: Body
   /** The names of the parameters that it takes in the query. Others are refused. */
   readonly query?: readonly string[]
-  /** What it returns is the answer, as JSON. Nothing is a 204. */
+  /** Its result is the answer, as JSON; without a result the answer is 204. */
   run(call: RouteCall<Types, Body, Path>): unknown
 }
 
@@ -110,7 +110,7 @@ export type KnownRoutes<Bodies> = { readonly [Path in keyof Bodies]: KnownRoute<
 
 /** What a job works with. */
 export interface JobCall<Types> {
-  /** The API. A job passes every rule, and its writes are those of `jobs/<name>`. */
+  /** The API. A job passes every rule. In the history, its writes are by `jobs/<name>`. */
   readonly api: SystemApi<Types>
   /** Aborted when the server stops, or another instance has taken over: end soon. */
   readonly signal: AbortSignal
@@ -157,7 +157,7 @@ export type ReactionCall<Types, Key> =
         readonly kind: Kind extends '*' ? ReactionKind : Kind
         /** The operation that changed it. */
         readonly operation: ReactionCause
-        /** The API. A reaction passes every rule, and its writes are those of `reactions/<name>`. */
+        /** The API. A reaction passes every rule. In the history, its writes are by `reactions/<name>`. */
         readonly api: SystemApi<Types>
         /** How often this change was tried: the first time is 1. */
         readonly attempt: number
@@ -171,7 +171,7 @@ export interface ReactionCause {
   readonly id: string
   readonly at: string
   readonly actor: string | null
-  /** The operation that set this one off, if one did. */
+  /** The operation that caused this one, if a reaction made it. */
   readonly cause: string | null
 }
 

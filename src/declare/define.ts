@@ -59,26 +59,26 @@ export { cel, me, now } from './server-value.ts'
 export type OnDelete = 'restrict' | 'cascade' | 'clear'
 
 export interface ObjectOptions extends FieldRules {
-  /** May be left out, and is `null` then. */
+  /** May be left out; it is then `null`. */
   readonly optional?: boolean
   /** Its old name: a rename keeps the data. */
   readonly was?: string
 }
 export interface ListOptions<Item = unknown> extends FieldOptions {
-  /** The least number of items. */
+  /** The minimum number of items. */
   readonly min?: number
-  /** The greatest number of items. */
+  /** The maximum number of items. */
   readonly max?: number
   readonly default?: readonly Item[]
 }
 export interface RefOptions extends FieldRules {
-  /** May be left out, and is `null` then. */
+  /** May be left out; it is then `null`. */
   readonly optional?: boolean
   readonly onDelete?: OnDelete
   readonly unique?: boolean
-  /** `me`, the user who acts, or what an expression gives. */
+  /** `me`, the user who makes the request, or `cel('…')`. */
   readonly default?: MeValue | CelValue
-  /** What its target calls those that refer to it: the name by which `?expand=` brings them along. */
+  /** The name that the target has for the Entities that refer to it, in `?expand=`, filters and rules. */
   readonly as?: string
   /** Its old name: a rename keeps the data. */
   readonly was?: string
@@ -140,7 +140,7 @@ export const url = <const O extends AddressOptions = None>(options?: Only<O, Add
 /** A whole number within ±(2^53 − 1). */
 export const integer = <const O extends NumberOptions = None>(options?: Only<O, NumberOptions>) =>
   declare<'integer', O>('integer', options)
-/** A double-precision number. For money take `decimal`. */
+/** A double-precision number. For money use `decimal`. */
 export const number = <const O extends NumberOptions = None>(options?: Only<O, NumberOptions>) =>
   declare<'number', O>('number', options)
 /** An exact decimal, a text in JSON: `"10.50"`. */
@@ -190,19 +190,19 @@ export const actions = ['create', 'read', 'update', 'delete', 'restore', 'purge'
 export type Action = (typeof actions)[number]
 
 export interface LoginDeclaration<UserType extends string = string> {
-  /** What `user_type` says at login. */
+  /** The value of `user_type` at login. */
   readonly userType: UserType
   /** The minimum length of a password. Default 12, at least 8. */
   readonly passwordMin?: number
-  /** Whether an e-mail address must be proved by a mailed link before its user can log in. */
+  /** Whether an e-mail address must be confirmed by a mailed link before its user can log in. */
   readonly verify?: boolean
   /** Whether users can set up a second factor, or must. Default: they cannot. */
   readonly second?: 'optional' | 'required'
-  /** What a new account takes from what a provider says: `{ google: (claims) => ({ name: claims.name }) }`. */
+  /** What a new account takes from the claims of a provider: `{ google: (claims) => ({ name: claims.name }) }`. */
   readonly providers?: Readonly<
     Record<string, (claims: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>
   >
-  /** Rules of the e-mail, as any field may have them. */
+  /** Rules for the e-mail, as for any field. */
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }
 
@@ -290,13 +290,13 @@ export interface AppDeclaration<E = Entities, R = AnyRoutes> {
   readonly trash?: Keep
   /** How long the journal keeps old versions. Default: forever. */
   readonly journal?: Keep
-  /** Endpoints of one's own, by method and path. */
+  /** Your own endpoints, by method and path. */
   readonly routes?: R
-  /** What is to be done at certain times, by name. */
+  /** Code that runs at certain times, by name. */
   readonly jobs?: AnyJobs
-  /** Servers that are told of changes, by name. */
+  /** Other servers to tell about changes, by name. */
   readonly webhooks?: Readonly<Record<string, WebhookDeclaration>>
-  /** What is to be done after changes, by Entity type and kind of change. */
+  /** Code that runs after changes, by Entity type and kind of change. */
   readonly reactions?: AnyReactions
   /** Texts of mails in place of Takeback's own, and where their links lead. */
   readonly mail?: MailDeclaration

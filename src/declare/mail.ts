@@ -31,7 +31,7 @@ export interface MailCall<User> {
 /** Paths of the app's own pages, with `{token}`: `'/reset/{token}'`. They follow `TAKEBACK_APP_URL`. */
 export type MailLinks = { readonly [Kind in LinkKind]?: string }
 
-/** Texts of one's own in place of Takeback's, and pages of one's own that the links lead to. */
+/** Your own texts instead of Takeback's, and your own pages that the links lead to. */
 export type MailDeclaration<Types = never> = {
   readonly [Kind in MailKind]?: (call: MailCall<AnyUser<Types>>) => MailText | Promise<MailText>
 } & { readonly links?: MailLinks }

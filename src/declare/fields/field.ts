@@ -29,14 +29,14 @@ export interface Labelled {
 
 /** Who sees a field, and who may set it, besides the rules of its type. */
 export interface FieldRules extends Labelled {
-  /** Where it does not hold, the field is not there. */
+  /** Where this rule does not hold, the field is hidden. */
   readonly read?: Rule
-  /** Where it does not hold, the field cannot be set. */
+  /** Where this rule does not hold, the field cannot be set. */
   readonly write?: Rule
 }
 
 export interface FieldOptions extends FieldRules {
-  /** May be left out, and is `null` then. */
+  /** May be left out; it is then `null`. */
   readonly optional?: boolean
   /** A sample value for the OpenAPI document, the docs and the tour of the first start. */
   readonly example?: unknown

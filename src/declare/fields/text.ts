@@ -14,9 +14,9 @@ import {
 } from './field.ts'
 
 export interface TextOptions extends FieldOptions {
-  /** The least number of characters. */
+  /** The minimum number of characters. */
   readonly min?: number
-  /** The greatest number of characters. */
+  /** The maximum number of characters. */
   readonly max?: number
   /** A regular expression, in the same language as `matches()` in a rule. It matches anywhere unless it is anchored. */
   readonly pattern?: string

@@ -98,6 +98,22 @@ onEveryStoreByHand('a changed declaration', (store) => {
     expect((await server.call('POST', '/api/things/', { body: { a: 'same' } })).status).toBe(422)
   })
 
+  test.each([{ min: 4 }, { max: 2 }, { pattern: '^x' }])(
+    'a new unique says nothing of values that break %o',
+    async (limit) => {
+      const server = await started(things({ a: text() }), { a: 'Dig' }, { a: 'Sow' })
+      const said = String(await refusal(server, things({ a: text({ ...limit, unique: true }) })))
+      expect(said).toContain('things.a has limits that are violated by 2 things (things/1, things/2)')
+      expect(said).not.toContain('too long')
+      // It does of those that no index takes.
+      await server.restart(things({ a: text() }))
+      await server.expect(201, 'POST', '/api/things/', { a: 'y'.repeat(3000) })
+      expect(await refusal(server, things({ a: text({ unique: true }) }))).toContain(
+        'things.a must be unique now, but is too long for that in 1 thing (things/3): shorten it first',
+      )
+    },
+  )
+
   test('references that are no longer declared still guard a purge, and must not dangle when they are back', async () => {
     const both = withAdmins({
       things: entity({ fields: { to: ref('targets') } }),

@@ -51,6 +51,9 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
     const column = table.columns.find((one) => one.name === name)
     const former = old.columns.find((one) => one.name === name)
     if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
+    const path = `${table.name}.${name}`
+    // What its own limits refuse is said already, and need not be too long.
+    if (draft.lines.some((line) => line.effect === 'refused' && line.path === path)) continue
     const { check } = column
     const found = await draft.rows.unfit(table.name, former, (value) => {
       const errors = new Map<string, string[]>()
@@ -59,7 +62,7 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
     })
     const now = index.unique ? 'must be unique now' : 'is indexed now'
     const why = (which: string) => `${now}, but is too long for that in ${which}: shorten it first`
-    refused = draft.refuseFound(table, `${table.name}.${name}`, found, why) || refused
+    refused = draft.refuseFound(table, path, found, why) || refused
   }
   return refused
 }

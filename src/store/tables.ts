@@ -80,3 +80,16 @@ export function wordsColumn(path: string): string {
 export function isMadeFrom(path: string, column: string): boolean {
   return column === wordsColumn(path) || column === foldedColumn(path)
 }
+
+/** The epoch of the tokens of a user: those of another one have ended. */
+const EPOCH = 'token_epoch'
+
+/** Secrets are never in the journal, nor is what is made from other columns. */
+export function isJournalled({ secret, words, derived, name }: Column): boolean {
+  return !secret && words === undefined && derived === undefined && name !== EPOCH
+}
+
+/** Whether it is the epoch of a type that logs in: another type may have a field of that name. */
+export function isEpochOf({ columns }: Table, { name }: Column): boolean {
+  return name === EPOCH && columns.some(({ derived }) => derived !== undefined)
+}

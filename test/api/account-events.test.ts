@@ -72,14 +72,19 @@ const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promis
     expect(await world.working(server, 'users')).toEqual(DORMANT)
     await listAll(server)
     await server.restart(declaration)
-    expect(await world.working(server, 'users')).toEqual(all)
+    expect(await world.working(server, 'users')).toEqual(but('session'))
   },
   'a time in which nobody of the type logs in': async (server, world) => {
     await server.restart(withAdmins({ users: users({ login: undefined }) }))
     expect(await world.working(server, 'users')).toEqual(DORMANT)
     await listAll(server)
+    await server.expect(200, 'DELETE', `/api/users/${world.id}/`)
+    await server.expect(200, 'DELETE', `/api/users/${world.id}/?restore=1`)
     await server.restart(declaration)
-    expect(await world.working(server, 'users')).toEqual(all)
+    // As after every deletion and restore.
+    expect(await world.working(server, 'users')).toEqual(but('session'))
+    const states = await server.query("SELECT data FROM takeback_journal WHERE entity = 'users'")
+    expect(states.map(({ data }) => String(data)).join()).not.toMatch(/email_key|token_epoch/)
   },
   'a time without verify and without second factors': async (server, world) => {
     await server.restart(withAdmins({ users: users({ login: { userType: 'user' } }) }))

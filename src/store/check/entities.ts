@@ -3,7 +3,7 @@ import { foldedColumn } from '../../declare/folded-column.ts'
 import { foldText, keptWords } from '../../declare/words.ts'
 import { PageSize } from '../page-size.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
-import { type Column, pathOf, type Table } from '../tables.ts'
+import { type Column, isJournalled, pathOf, type Table } from '../tables.ts'
 import { type Checked, type Finding, NAMED_MAX } from './finding.ts'
 import { isAsJournalled, journalledValue } from './journalled.ts'
 
@@ -94,11 +94,6 @@ function compareJournal(
     ...wrong.map((column) => differs(`differs from the journal in ${pathOf(column)}`)),
     ...(deletedBy ? [differs('was deleted by another operation according to the journal')] : []),
   ]
-}
-
-/** Secrets are never in the journal, nor is what is made from other columns. */
-function isJournalled({ secret, words, derived, name }: Column): boolean {
-  return !secret && words === undefined && derived === undefined && name !== 'token_epoch'
 }
 
 /** Search words, folded texts and the key of an e-mail: made from the text beside them. */

@@ -1,6 +1,6 @@
 import { foldedColumn } from '../../declare/folded-column.ts'
 import { countOf } from '../../declare/one-of.ts'
-import type { Column, Table } from '../tables.ts'
+import { type Column, isEpochOf, isJournalled, type Table } from '../tables.ts'
 import { alterIndexes } from './alter-indexes.ts'
 import { type Altering, needsFill } from './altering.ts'
 import { columnPath, type Draft } from './draft.ts'
@@ -238,7 +238,10 @@ async function draftRejoin({ old, table, draft }: Altering, { former, column }: 
       (which) =>
         `is made from ${column.derived?.from}, which has changed in ${which}: change it back first, or choose another name for the type`,
     )
-  if (!column.secret) draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
+  // A user may have been deleted while nobody of the type could log in.
+  if (isEpochOf(table, column)) draft.do({ kind: 'end sessions', table, column })
+  else if (isJournalled(column))
+    draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
 }
 
 function sayChanged(path: string, { former, column }: Changing, draft: Draft): void {

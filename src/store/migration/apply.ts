@@ -44,6 +44,8 @@ async function carryOut(site: Site, change: TableChange): Promise<void> {
       return
     case 'rejoin column':
       return rejoin(site, change.table, change.column)
+    case 'end sessions':
+      return endSessions(site, change.table, change.column)
     case 'drop column':
       for (const source of structure.ddl.dropColumn(change.table, change.column)) await session.run(source)
       return
@@ -64,6 +66,11 @@ async function carryOut(site: Site, change: TableChange): Promise<void> {
     case 'drop index':
       return dropIndex(site, indexName(change.table.name, change.index), change.index)
   }
+}
+
+/** Tokens from before the type stopped to log in are no longer valid. */
+async function endSessions({ session }: Site, table: Table, { name }: Column): Promise<void> {
+  await session.run(sql`UPDATE ${id(table.name)} SET ${id(name)} = ${id(name)} + 1`)
 }
 
 /** A table with its columns, and nothing yet that a row could violate or that filling it would have to keep up. */

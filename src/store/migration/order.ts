@@ -8,6 +8,7 @@ const ORDER = [
   'add column',
   'set aside',
   'rejoin',
+  'end sessions',
   'convert',
   'fill column',
   'fill words',

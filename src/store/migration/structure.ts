@@ -116,6 +116,7 @@ export type TableChange =
   | { readonly kind: 'set aside'; readonly table: Table; readonly column: Column }
   /** Is declared again. */
   | { readonly kind: 'rejoin column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'end sessions'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'drop column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'fill words'; readonly table: Table; readonly column: Column }
   | {

@@ -6,7 +6,7 @@ export type Json = Record<string, unknown>
 /** What a call is given besides its body: parameters of the query, and what all calls take. */
 export interface Asked extends CallOptions {
   readonly version?: number
-  readonly where?: object
+  readonly where?: Json
   readonly [parameter: string]: unknown
 }
 
@@ -15,13 +15,20 @@ const parameterOf = (name: string) => name.replace(/[A-Z]/g, (one) => `_${one.to
 
 /** The options of a call as a request. */
 export function sentBy(asked: Asked = {}, body?: unknown): Sent {
-  const { signal, key, run, reason, version, where, ...query } = asked
-  const options = { signal, key, run, reason } as CallOptions
-  const named = Object.entries(query).map(([name, value]) => [parameterOf(name), value])
+  const { signal, key, run, reason, version, where, ...rest } = asked
+  const query: Json = {}
+  for (const name in rest) query[parameterOf(name)] = rest[name]
+  for (const path in where) {
+    const value = where[path]
+    // In a URL, `null` is a text for texts.
+    if (value === null) query.filter = `${path} == null && (${query.filter ?? true})`
+    // A flag that is `false` is left out, but here it is a value.
+    else if (value !== undefined) query[path] = `${value}`
+  }
   return {
-    query: { ...where, ...Object.fromEntries(named) },
-    options,
-    ...(version !== undefined && { headers: { 'If-Match': `"${version}"` } }),
-    ...(body !== undefined && { body }),
+    query,
+    options: asked,
+    headers: { 'If-Match': version === undefined ? version : `"${version}"` },
+    body,
   }
 }

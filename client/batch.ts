@@ -1,13 +1,13 @@
 import { type Asked, type Json, sentBy } from './asked.ts'
 import type { AnyHandle, EntityCalls } from './entities.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type CallOptions, queryOf, type Transport } from './transport.ts'
 import type { Part } from './types.ts'
 
 interface SentPart {
   readonly method: string
   readonly path: string
   readonly body?: unknown
-  readonly if_match?: string
+  readonly if_match?: string | undefined
 }
 
 interface Made extends Part<unknown> {
@@ -24,14 +24,13 @@ export class BatchParts {
     const add =
       (method: string, fixed: object = {}) =>
       (id: unknown, body?: unknown, { version, ...query }: Asked = {}): Made => {
-        const given = new URLSearchParams({ ...query, ...fixed } as Record<string, string>).toString()
         this.names.push(name)
         const at = this.sent.length
         this.sent.push({
           method,
-          path: `/api/${name}/${id === undefined ? '' : `${id}/`}${given && `?${given}`}`,
-          ...(body !== undefined && { body }),
-          ...(version !== undefined && { if_match: `"${version}"` }),
+          path: `/api/${name}/${id === undefined ? '' : `${id}/`}${queryOf({ ...query, ...fixed })}`,
+          body,
+          if_match: version === undefined ? version : `"${version}"`,
         })
         // As JSON it is a reference.
         return Object.defineProperty({ id: `$${at}.id` }, 'at', { value: at }) as Made

@@ -75,8 +75,6 @@ export function errorOf(status: number, text: string): ApiError {
   const { message = `HTTP ${status}`, code = 'unknown', errors, ...more } = body
   const Type = byCode[code] ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
   const made =
-    code === 'invalid_data'
-      ? new InvalidData(errors ?? {})
-      : new Type(status, code, { message, ...(errors && { errors }) })
+    code === 'invalid_data' ? new InvalidData(errors ?? {}) : new Type(status, code, { message, errors })
   return Object.assign(made, more, { name: made.constructor.name })
 }

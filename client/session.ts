@@ -4,7 +4,7 @@ export interface KeptSession {
   /** When to get a new token, in milliseconds since 1970. */
   readonly refreshAt?: number
   /** The `Takeback-Device` of a login. It outlives the session. */
-  readonly device?: string
+  readonly device?: string | undefined
 }
 
 /** Where the session is kept. */
@@ -71,11 +71,10 @@ export class Session {
   }
 
   async keep({ token, expires_at }: Issued, device?: string | null): Promise<void> {
-    const known = device ?? (await this.device())
     await this.#store.write({
       token,
       refreshAt: Date.now() + 0.8 * (Date.parse(expires_at) - issuedAt(token)),
-      ...(known && { device: known }),
+      device: device ?? (await this.device()),
     })
   }
 
@@ -84,7 +83,7 @@ export class Session {
     await this.#renewing?.catch(() => {})
     const { device, token: known } = await this.#read()
     if (token !== undefined && known !== undefined && known !== token) return false
-    await this.#store.write(device === undefined ? {} : { device })
+    await this.#store.write({ device })
     return true
   }
 
@@ -98,7 +97,7 @@ export class Session {
       if ((await this.#read()).token !== old) return
       const issued = await this.#refresh(old)
       const { device } = await this.#read()
-      await (issued ? this.keep(issued) : this.#store.write(device === undefined ? {} : { device }))
+      await (issued ? this.keep(issued) : this.#store.write({ device }))
     }
     const { locks } = globalThis.navigator ?? {}
     await (locks === undefined ? run() : locks.request(this.#name, run))
@@ -107,10 +106,12 @@ export class Session {
 
 /** By the server's clock, which the one of this machine may not agree with. */
 function issuedAt(token: string): number {
+  let at = 0
   try {
     const [, claims = ''] = token.split('.')
-    return JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))).iat * 1000 || Date.now()
+    at = JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))).iat * 1000
   } catch {
-    return Date.now()
+    // Not a token of the server's own.
   }
+  return at || Date.now()
 }

@@ -157,7 +157,7 @@ export class Transport {
         method,
         headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
         signal: ended.signal,
-        ...(sent.body !== undefined && { body: JSON.stringify(sent.body) }),
+        body: JSON.stringify(sent.body),
       })
       // Refused before it was run. With a token of the session that was replaced meanwhile, it is sent with the new one.
       if (response.status === 401 && used !== undefined && !(await this.session.drop(used)) && isFirst)
@@ -189,9 +189,9 @@ export class Transport {
 }
 
 /** `?a=1&b=x,y`: lists with commas, `true` as 1, without what is not there. */
-function queryOf(query: object = {}): string {
+export function queryOf(query: object = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === false ? [] : [[name, value === true ? '1' : String(value)]],
+    value === undefined || value === false ? [] : [[name, value === true ? '1' : `${value}`]],
   )
   return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given))}`
 }

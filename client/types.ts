@@ -35,12 +35,13 @@ export interface GetQuery<Expand, Chosen> {
 }
 
 export interface SelectQuery<Type> extends Pick<ListRequest, 'filter' | 'search' | 'trashed' | 'at'> {
-  /** Equalities by dot path: `{ 'room.id': 5 }`. */
-  readonly where?: { readonly [Path in KeyOf<Type>]?: Equal } & {
+  /** Equalities by dot path: `{ 'room.id': 5 }`. A field with the name of a parameter needs `filter`. */
+  readonly where?: { readonly [Path in Exclude<KeyOf<Type>, Parameters>]?: Equal } & {
     readonly [Path in `${KeyOf<Type>}.${string}`]?: Equal
   }
 }
 
+type Parameters = Exclude<keyof ListRequest, 'where' | 'search'>
 type Equal = string | number | boolean | null
 
 export interface ListQuery<Type, Expand, Chosen>

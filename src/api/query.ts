@@ -112,17 +112,29 @@ export class Query<Name extends string = string> {
 }
 
 /**
- * Values that fields must have, as a list takes them, for calls in the process. Throws for the name of a parameter, which
- * would count as that: `search` only does where fields are searched.
+ * Values that fields must have, as a list takes them, for calls in the process; with the filter that they are added to, if
+ * any. Throws for the name of a parameter, which would count as that: `search` only does where fields are searched.
  */
-export function equalities(where: object, takes: readonly string[]): Record<string, string> {
+export function equalities(
+  where: object,
+  takes: readonly string[],
+  filter?: string,
+): Readonly<Record<string, string>> {
   const errors: Errors = new Map()
-  for (const name of Object.keys(where))
-    if (takes.includes(name) && name !== 'search')
-      note(errors, `where.${name}`, 'is a parameter of lists: compare with it in filter')
+  const query: Record<string, string> = filter === undefined ? {} : { filter }
+  for (const [path, value] of Object.entries(where))
+    if (takes.includes(path) && path !== 'search')
+      note(errors, `where.${path}`, 'is a parameter of lists: compare with it in filter')
+    else if (value === null && /^[\w.]+$/.test(path))
+      // A parameter cannot say it: `null` is a text for texts.
+      query.filter = `${path} == null && (${query.filter ?? true})`
+    else if (EQUAL.includes(typeof value)) query[path] = String(value)
+    else note(errors, `where.${path}`, 'must be a text, a number, true, false or null')
   if (errors.size > 0) throw invalid(errors)
-  return Object.fromEntries(Object.entries(where).map(([path, value]) => [path, String(value)]))
+  return query
 }
+
+const EQUAL = ['string', 'number', 'boolean']
 
 function isPlanning(name: string): boolean {
   return planningNames.some((one) => one === name)

@@ -111,7 +111,8 @@ class EntityCalls {
   }
 
   list({ where = {}, ...options }: ListRequest = {}): Promise<unknown> {
-    return this.#call(listEntities, () => withQuery(options, equalities(where, listEntities.takes)))
+    const { filter, ...rest } = options
+    return this.#call(listEntities, () => withQuery(rest, equalities(where, listEntities.takes, filter)))
   }
 
   update(id: number, changes: unknown, { version, base }: UpdateOptions = {}): Promise<unknown> {

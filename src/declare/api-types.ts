@@ -10,7 +10,7 @@ export interface ListRequest {
   /** A condition in CEL: `guests >= 3 && status == "open"`. */
   readonly filter?: string
   /** Equalities by dot path: `{ 'room.id': 5 }`. */
-  readonly where?: Readonly<Record<string, string | number | boolean>>
+  readonly where?: Readonly<Record<string, string | number | boolean | null>>
   /** Words to be found. */
   readonly search?: string
   /** `-starts_at,id` */

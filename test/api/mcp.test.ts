@@ -115,6 +115,16 @@ onEveryStore(
       const { answer } = await use(client, 'find', { entity: 'links', where, fields: 'token' })
       expect(answer.data).toEqual([where])
       expect((await use(client, 'summarize', { entity: 'links', where })).answer.data[0].count).toBe(1)
+      for (const [filter, count] of [
+        ['true', 1],
+        ['false', 0],
+      ]) {
+        const given = { entity: 'links', where, filter }
+        expect((await use(client, 'summarize', given)).answer.data[0].count).toBe(count)
+        // All of them have one.
+        const none = { entity: 'links', where: { token: null }, filter }
+        expect((await use(client, 'summarize', none)).answer.data[0].count).toBe(0)
+      }
       for (const tool of ['find', 'summarize']) {
         const { error } = await use(client, tool, { entity: 'links', where: { limit: 1, filter: 'true' } })
         const refused = ['is a parameter of lists: compare with it in filter']

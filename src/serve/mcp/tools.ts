@@ -44,8 +44,9 @@ const entity = worded('The name of an Entity type, as describe has it.')
 const id: JsonSchema = { type: 'integer', minimum: 1, description: 'The id of an Entity.' }
 const where: JsonSchema = {
   type: 'object',
-  additionalProperties: { type: ['string', 'number', 'boolean'] },
-  description: 'Values that fields must have, by dot path: {"room.id": 5, "status": "open"}.',
+  additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+  description:
+    'Values that fields must have, by dot path: {"room.id": 5, "status": "open", "owner.id": null}.',
 }
 const fields = worded('The dot paths to return, separated by commas: "title,room.id". Default: all.')
 const expand = worded('References to return as whole Entities, separated by commas: "room,room.owner".')
@@ -104,7 +105,7 @@ const find: Tool = {
   writes: false,
   run(use, given) {
     const plan = planNamed(use.context, use.call.caller.actor, given.entity)
-    const query = { ...equalTo(given, listEntities.takes), ...asQuery(given, listEntities.takes) }
+    const query = selectionOf(given, listEntities.takes)
     return pageResult(given, (limit) => use.ofEntity(listEntities, plan, { query: { ...query, ...limit } }))
   },
 }
@@ -147,7 +148,7 @@ const summarize: Tool = {
   writes: false,
   run(use, given) {
     const plan = planNamed(use.context, use.call.caller.actor, given.entity)
-    const query = { ...equalTo(given, summariseEntities.takes), ...asQuery(given, summariseEntities.takes) }
+    const query = selectionOf(given, summariseEntities.takes)
     return pageResult(given, (limit) =>
       use.ofEntity(summariseEntities, plan, { query: { ...query, ...limit } }),
     )
@@ -269,6 +270,8 @@ const undo: Tool = {
 /** All tools, in the order in which clients see them. */
 export const tools: readonly Tool[] = [describe, find, read, summarize, write, history, operations, undo]
 
-function equalTo({ where: equal }: Arguments, takes: readonly string[]): Record<string, string> {
-  return equalities(isRecord(equal) ? equal : {}, takes)
+/** As the query of a list. */
+function selectionOf(given: Arguments, takes: readonly string[]): Readonly<Record<string, string>> {
+  const { filter, ...query } = asQuery(given, takes)
+  return { ...equalities(isRecord(given.where) ? given.where : {}, takes, filter), ...query }
 }

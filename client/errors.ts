@@ -76,5 +76,5 @@ export function errorOf(status: number, text: string): ApiError {
   const Type = byCode[code] ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
   const made =
     code === 'invalid_data' ? new InvalidData(errors ?? {}) : new Type(status, code, { message, errors })
-  return Object.assign(made, more, { name: made.constructor.name })
+  return Object.assign(made, more)
 }

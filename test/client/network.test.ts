@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiError, connect, type KeptSession, NetworkError, TooMany } from '../../client/client.ts'
 import { endpoints } from '../../src/api/endpoints.ts'
@@ -190,6 +191,30 @@ test('an answer of something else than Takeback is an error as well', async () =
 })
 
 const folder = join(import.meta.dir, '..', '..', 'client')
+
+test.each([false, true])(
+  'an error has the same name where classes were renamed (minify: %p)',
+  async (minify) => {
+    const outdir = mkdtempSync(join(tmpdir(), 'takeback-client-'))
+    const { outputs } = await Bun.build({ entrypoints: [join(folder, 'client.ts')], minify, outdir })
+    const { connect: connectBuilt } = await import(outputs[0]?.path ?? '')
+    const said = async (status: number, body: object) => {
+      const fetch: Fetch = async () => Response.json(body, { status })
+      return String(
+        await connectBuilt('http://x', { fetch, retries: 0 })
+          .health()
+          .catch((error: unknown) => error),
+      )
+    }
+    expect(await said(422, { message: 'Invalid Data', code: 'invalid_data', errors: {} })).toBe(
+      'InvalidData: Invalid Data',
+    )
+    expect(await said(404, { message: 'There is nothing here.', code: 'not_found' })).toBe(
+      'ApiError: There is nothing here.',
+    )
+    rmSync(outdir, { recursive: true })
+  },
+)
 
 test('the client has at most 6 KB, and needs nothing', async () => {
   const { outputs } = await Bun.build({ entrypoints: [join(folder, 'client.ts')], minify: true })

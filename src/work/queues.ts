@@ -159,8 +159,7 @@ export class Queues {
         key: id,
         fence,
         async run(lease) {
-          if (attempts > budget.taskAttempts)
-            throw new Error('It was begun too often, and never came to an end.')
+          if (attempts > budget.taskAttempts) throw new Error('It was started too often and never finished.')
           await queue.run(jobOf(task, lease))
         },
         putDown: (lease, error) => this.#putDown(queue, task, lease, error),

@@ -1,4 +1,5 @@
-import { mkdtempSync } from 'node:fs'
+import { afterAll } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { app, entity, everyone, text } from '../src/takeback.ts'
@@ -10,30 +11,7 @@ import { Receiver, SECRET } from './webhook-receiver.ts'
 
 const { password } = ADMIN
 export const FRESH = 'a longer and better password'
-export const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
-export const erp = new Receiver()
-
-let runs = 0
 const own = { create: everyone, read: 'id == me.id', update: 'id == me.id' } as const
-export const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user', second: 'optional' }, fields: {}, access: own }),
-    proved: entity({ login: { userType: 'proved', verify: true }, fields: {}, access: own }),
-    notes: entity({ fields: { title: text({ unique: true }) } }),
-    orders: entity({ fields: { title: text() } }),
-  },
-  jobs: {
-    count: {
-      every: '0 0 1 1 *',
-      async run() {
-        runs++
-      },
-    },
-  },
-  webhooks: { erp: { to: erp.url, secret: SECRET, on: ['orders.*'], allow: [erp.host] } },
-})
 
 /** A request that succeeds, if it is sent once. */
 export interface Request {
@@ -49,8 +27,51 @@ export interface Request {
 let people = 0
 const anEmail = () => `p${++people}@example.com`
 
+/** What requests of this world have done, besides rows. */
+interface Counted {
+  readonly outbox: string
+  readonly erp: Receiver
+  /** Of the job. */
+  runs(): number
+}
+
+/** For one file: other files of the same process have their own. It ends with the tests of the file. */
+export function onceWorld() {
+  const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
+  const erp = new Receiver()
+  let runs = 0
+  const declaration = app({
+    admins: 'admins',
+    entities: {
+      admins: entity({ login: { userType: 'admin' }, fields: {} }),
+      users: entity({ login: { userType: 'user', second: 'optional' }, fields: {}, access: own }),
+      proved: entity({ login: { userType: 'proved', verify: true }, fields: {}, access: own }),
+      notes: entity({ fields: { title: text({ unique: true }) } }),
+      orders: entity({ fields: { title: text() } }),
+    },
+    jobs: {
+      count: {
+        every: '0 0 1 1 *',
+        async run() {
+          runs++
+        },
+      },
+    },
+    webhooks: { erp: { to: erp.url, secret: SECRET, on: ['orders.*'], allow: [erp.host] } },
+  })
+  afterAll(async () => {
+    rmSync(outbox, { recursive: true, force: true })
+    await erp.stop()
+  })
+  const counted: Counted = { outbox, erp, runs: () => runs }
+  return { declaration, outbox, erp, requestsOn: (server: TestServer) => requestsOn(server, counted) }
+}
+
 /** What each write needs, in the words of `endpoints.ts`. Links of providers are below. */
-export function requestsOn(server: TestServer): Record<string, () => Promise<Request>> {
+function requestsOn(
+  server: TestServer,
+  { outbox, erp, runs }: Counted,
+): Record<string, () => Promise<Request>> {
   const somebody = async (type = 'users') => {
     const email = anEmail()
     return { email, ...(await server.user(type, { email })) }
@@ -216,7 +237,7 @@ export function requestsOn(server: TestServer): Record<string, () => Promise<Req
       async effect() {
         const state = async () => (await server.context.work.state()).recurring['jobs/count']
         await eventually(async () => (await state())?.last !== null && (await state())?.holder === null)
-        return runs
+        return runs()
       },
     }),
     'POST /api/system/webhooks/{name}/resend/': async () => {

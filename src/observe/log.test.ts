@@ -94,8 +94,8 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
   ],
   [
     { kind: 'lease_lost', work: 'retention' },
-    'C  warning  Another instance has taken over "retention": this one was frozen, or had no connection to the database',
-    '{"time":"T","level":"warn","message":"Another instance has taken over \\"retention\\": this one was frozen, or had no connection to the database"}',
+    'C  warning  Another instance has taken over "retention": this one was frozen or had no connection to the database',
+    '{"time":"T","level":"warn","message":"Another instance has taken over \\"retention\\": this one was frozen or had no connection to the database"}',
   ],
   [
     { kind: 'task_failed', queue: 'mail', id: 7, key: null, attempts: 2, error, pauseMs: 2100 },

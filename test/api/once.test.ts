@@ -1,5 +1,4 @@
-import { afterAll, expect, test } from 'bun:test'
-import { rmSync } from 'node:fs'
+import { expect, test } from 'bun:test'
 import { connect } from '../../client/client.ts'
 import { endpoints } from '../../src/api/endpoints.ts'
 import {
@@ -11,14 +10,11 @@ import {
   type Received,
   type TestServer,
 } from '../harness.ts'
-import { declaration, erp, FRESH, outbox, type Request, requestsOn } from '../once-world.ts'
+import { FRESH, onceWorld, type Request } from '../once-world.ts'
 import { BACK, providerWorld } from '../provider-world.ts'
 
 const { password } = ADMIN
-afterAll(async () => {
-  rmSync(outbox, { recursive: true, force: true })
-  await erp.stop()
-})
+const { declaration, erp, outbox, requestsOn } = onceWorld()
 
 const all = [...endpoints.server, ...endpoints.entity]
 const writes = all.filter(({ method, reads }) => method !== 'GET' && !reads)

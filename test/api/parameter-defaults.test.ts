@@ -1,12 +1,8 @@
-import { afterAll, expect, test } from 'bun:test'
-import { rmSync } from 'node:fs'
+import { expect, test } from 'bun:test'
 import { onOneStore, type TestServer } from '../harness.ts'
-import { declaration, erp, outbox, requestsOn } from '../once-world.ts'
+import { onceWorld } from '../once-world.ts'
 
-afterAll(async () => {
-  rmSync(outbox, { recursive: true, force: true })
-  await erp.stop()
-})
+const { declaration, outbox, requestsOn } = onceWorld()
 
 interface Parameter {
   readonly name: string

@@ -5,6 +5,7 @@ import { alterIndexes } from './alter-indexes.ts'
 import { type Altering, needsFill } from './altering.ts'
 import { columnPath, type Draft } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
+import { maybeRenamed } from './maybe-renamed.ts'
 import type { FoundRows } from './rows.ts'
 import { cannotBecome } from './shapes.ts'
 
@@ -93,11 +94,12 @@ function refuseTwins({ old, table, draft }: Altering): void {
 async function addColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
   const path = columnPath(table, column)
   const rows = await rowsToFill(old, column, draft)
-  if (column.required && column.fill === undefined && rows > 0)
-    return draft.refuse(
-      path,
-      `is new and required, but is missing in ${countOf(rows, old.name)}: make it optional, or give it a constant as its default`,
-    )
+  if (column.required && column.fill === undefined && rows > 0) {
+    const was = maybeRenamed(column, table, old)
+    const hint = was === undefined ? '' : `. If it was called ${was} before, write was: '${was}'`
+    const missing = `is new and required, but is missing in ${countOf(rows, old.name)}`
+    return draft.refuse(path, `${missing}: make it optional, or give it a constant as its default${hint}`)
+  }
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column, rows })
   draft.safe(path, newColumn(column, rows), rows)

@@ -1,6 +1,7 @@
 import type { Column, Table } from '../tables.ts'
 import { alter } from './alter.ts'
 import { columnPath, Draft } from './draft.ts'
+import { maybeRenamed, maybeRenamedType } from './maybe-renamed.ts'
 import { rename } from './rename.ts'
 import type { RowLook } from './rows.ts'
 import { refuseOtherShapes, withoutPaths } from './shapes.ts'
@@ -40,7 +41,9 @@ export async function planMigration(
   }
   for (const table of now) {
     if (wanted.some(({ name }) => name === table.name)) continue
-    const left = table.columns.every(({ aside }) => aside) ? 'is kept aside' : LEAVES
+    const left = table.columns.every(({ aside }) => aside)
+      ? 'is kept aside'
+      : leaves(table.name, maybeRenamedType(table, now, wanted))
     draft.lines.push({ effect: 'aside', path: table.name, what: left })
     after.push({ ...table, columns: table.columns.map((column) => ({ ...column, aside: true })) })
   }
@@ -56,7 +59,10 @@ async function alterFitting(held: Table, wanted: Table, draft: Draft): Promise<T
   return withAside(old, table, draft)
 }
 
-const LEAVES = 'is no longer declared: it leaves the API, but its data is kept'
+function leaves(name: string, renamed: string | undefined): string {
+  const left = 'is no longer declared: it leaves the API, but its data is kept'
+  return renamed === undefined ? left : `${left}. If ${renamed} is its new name, write was: '${name}' there`
+}
 
 /** What deletions have done before stays known: it is to be taken back in that way. */
 function withEver(old: Table | undefined, column: Column): Column {
@@ -73,7 +79,9 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
     kind === 'presence' && table.columns.some((column) => column.name.startsWith(`${name}.`))
   for (const column of kept.filter((one) => !isRequired(one))) {
     const path = columnPath(table, column)
-    draft.lines.push({ effect: 'aside', path, what: column.aside ? 'is kept aside' : LEAVES })
+    const renamed = old && maybeRenamed(column, old, table)
+    const what = column.aside ? 'is kept aside' : leaves(path.split('.').at(-1) ?? '', renamed)
+    draft.lines.push({ effect: 'aside', path, what })
     if (!column.aside) draft.do({ kind: 'set aside', table, column })
   }
   const { was: _, renames: __, ...plain } = table

@@ -1,0 +1,46 @@
+import { type Column, pathOf, type Table } from '../tables.ts'
+
+/**
+ * What a column that only one of two tables has may be called in the other one: the only column there of its kind and in
+ * its object that the first one lacks. Undefined if there is none, or more than one.
+ */
+export function maybeRenamed(column: Column, table: Table, other: Table): string | undefined {
+  const likely = other.columns.filter(
+    (one) => isLike(one, column) && !table.columns.some(({ name }) => name === one.name),
+  )
+  const [only] = likely
+  return only !== undefined && likely.length === 1 ? placeOf(only).name : undefined
+}
+
+/** The same for Entity types: they have a field of the same name and kind. */
+export function maybeRenamedType(
+  table: Table,
+  tables: readonly Table[],
+  others: readonly Table[],
+): string | undefined {
+  const likely = others.filter(
+    (other) =>
+      !tables.some(({ name }) => name === other.name) &&
+      other.columns.some((one) =>
+        table.columns.some((column) => column.name === one.name && isLike(one, column)),
+      ),
+  )
+  return likely.length === 1 ? likely[0]?.name : undefined
+}
+
+function isLike(one: Column, other: Column): boolean {
+  const isMade = one.words !== undefined || one.derived !== undefined || one.aside === true
+  return (
+    !isMade &&
+    one.kind === other.kind &&
+    one.references === other.references &&
+    one.links === other.links &&
+    placeOf(one).parent === placeOf(other).parent
+  )
+}
+
+function placeOf(column: Column): { readonly parent: string; readonly name: string } {
+  const steps = pathOf(column).split('.')
+  const name = steps.pop() ?? ''
+  return { parent: steps.join('.'), name }
+}

@@ -3,8 +3,8 @@ import type { Found } from './yardstick.ts'
 type Kind = 'one' | 'new' | 'list'
 
 /*
- * What any server has to do that tells its callers apart, answers as Takeback does and writes a log, done with as little
- * code as possible. Nothing is checked.
+ * The least code of a server that distinguishes its callers, sends Takeback's headers and writes a log. Nothing is
+ * checked.
  */
 
 const common = new Headers({
@@ -19,7 +19,7 @@ const output = Bun.stdout.writer()
 let lines: string[] = []
 let requests = 0
 
-/** The headers of the request are read, those of the answer are as many and as long as Takeback's. */
+/** Reads the same request headers as Takeback, and answers with as many headers, as long as Takeback's. */
 export function answerAlike(
   request: Request,
   kind: Kind,

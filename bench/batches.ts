@@ -1,5 +1,5 @@
-// bun bench/batches.ts: how many batches a second one server does on PostgreSQL, with clients side by side.
-// --setting commit_delay=20000 --setting commit_siblings=0 makes every commit take as long as on a slow disk.
+// bun bench/batches.ts: how many batches per second one server does on PostgreSQL, with concurrent clients. --setting
+// commit_delay=20000 --setting commit_siblings=0 makes every commit take as long as on a slow disk.
 import { parseArgs } from 'node:util'
 import { SQL } from 'bun'
 import { startCluster } from '../test/cluster.ts'
@@ -21,7 +21,7 @@ interface Part {
   readonly body?: object
 }
 
-/** What a client has for itself, and a number that is its own each time. */
+/** The Entities of one client, and a number that is unique each time. */
 interface Own {
   readonly rooms: readonly number[]
   readonly country: number
@@ -33,7 +33,7 @@ const rename = ({ rooms, next }: Own): Part[] =>
 const create = ({ next }: Own): Part[] =>
   [1, 2, 3].map((beds) => ({ method: 'POST', path: '/api/rooms/', body: { title: next(), beds } }))
 
-/** The batches of one client, one after the other. */
+/** The kinds of batches. Each client sends its batches one after the other. */
 const kinds: Record<string, (own: Own, round: number) => Part[]> = {
   'three updates of its own Entities': rename,
   'three creates with a unique value': create,
@@ -60,7 +60,7 @@ const server = await serve([...args, '--rate-limit', 'writes=off,reads=off', '--
 })
 const headers = await login(server.url)
 
-/** What was made, alone or in a list. */
+/** The answer to a create, of one Entity or of a list. */
 interface Made {
   readonly id: number
   readonly data: readonly { readonly id: number }[]

@@ -9,13 +9,13 @@ const CHILDREN = 100_000
 const ROUNDS_MAX = 3
 const BAR = { most: 2 }
 
-/** Milliseconds, round by round. */
+/** The latencies of all rounds, in milliseconds. */
 interface Found {
   readonly ours: number[]
   readonly theirs: number[]
 }
 
-/** One request that deletes a customer with all its orders, and one that brings all of them back. */
+/** Measures one request that deletes a customer with all its orders, and one that restores them all. */
 export async function measureCascade(store: BenchStore, { rounds }: Options): Promise<Line[]> {
   const database = await makeDatabase(store, 'cascade', { orders: CHILDREN })
   const copy = await database.copy('cascade-limit')

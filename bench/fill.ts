@@ -1,5 +1,5 @@
 export const ROOMS = 100
-/** Each has as many of the visits. */
+/** All companies have the same number of visits. */
 export const COMPANIES = 400
 
 export interface Rows {
@@ -11,13 +11,13 @@ export interface Rows {
 interface Filled {
   readonly entity: string
   readonly rows: number
-  /** Column and value, made from the row's number `i`. */
+  /** The SQL of each column's value, made from the row's number `i`. */
   readonly columns: Readonly<Record<string, string>>
-  /** What stands in the journal between the id and the version. */
+  /** The SQL of the part of the journal's JSON between the id and the version. */
   readonly json: string
 }
 
-/** Statements that put rows and their journal into a database, in SQL that every database takes. */
+/** Returns statements that insert rows and their journal, in SQL that every database accepts. */
 export function fillOf({ bookings = 0, orders = 0, visits = 0 }: Rows): string[] {
   return [...contents(bookings, orders), ...visitsOf(visits)].flatMap((one) =>
     one.rows > 0 ? fillOne(one) : [],
@@ -91,7 +91,7 @@ function visitsOf(rows: number): Filled[] {
 function fillOne({ entity, rows, columns, json }: Filled): string[] {
   const at = new Date().toISOString()
   const names = Object.keys(columns).map((name) => `"${name}"`)
-  // Operations that grow with time, as UUIDv7 do: random ones would make an index that no real database has.
+  // Operation ids grow with time, like UUIDv7: random ones would make an index that no real database has.
   const operation = Bun.randomUUIDv7().slice(0, 24)
   return [
     `INSERT INTO "${entity}" ("version", "created_at", "updated_at", ${names.join(', ')})

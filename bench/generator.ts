@@ -9,7 +9,7 @@ export interface Call {
   readonly body?: object
 }
 
-/** What is sent: the calls in a ring, by all connections in turn. */
+/** The calls to send: connections take turns, and start again at the end. */
 export interface Load {
   readonly calls: readonly Call[]
   readonly connections: number
@@ -18,10 +18,10 @@ export interface Load {
 export const wrk = Bun.which('wrk')
 export const generator = wrk === null ? 'bench/load.ts' : 'wrk'
 
-/** Longer than any run of a load takes to start and to end. */
+/** More than a run of a load takes to start and to end. */
 const GRACE_SECONDS = 30
 
-/** How many answers came in how many seconds. Every one of them must be a 2xx. */
+/** Sends a load. Returns how many answers came in how many seconds. Every answer must be a 2xx. */
 export async function drive(
   server: Server,
   token: string,
@@ -38,7 +38,7 @@ export async function drive(
   return told
 }
 
-/** The latencies, in milliseconds, of calls that are sent one after the other on one connection. */
+/** Returns the latencies, in milliseconds, of calls that are sent one after the other on one connection. */
 export async function time(
   server: Server,
   token: string,
@@ -87,7 +87,7 @@ async function runWrk(
   return { requests: total, failures, seconds: total / number(/Requests\/sec:\s+([\d.]+)/) }
 }
 
-/** JSON's texts are Lua's, as long as they are ASCII. wrk asks for one request that it never sends: the last. */
+/** Returns a script for wrk. ASCII strings of JSON are valid in Lua. wrk calls `request` once without sending it. */
 function scriptOf(requests: readonly string[]): string {
   return `local requests = {${requests.map((one) => JSON.stringify(one)).join(',\n')}}
 local at = #requests - 1

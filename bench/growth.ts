@@ -8,7 +8,7 @@ import { judge, type Line, median, milliseconds, whole } from './table.ts'
 
 const SMALL = 10_000
 const LARGE = 1_000_000
-/** Of one turn. Turns are short, so that whatever else this machine does meets both alike. */
+/** Requests per turn. Turns are short, so that other load on this machine affects both servers alike. */
 const READS = 300
 const WRITES = 75
 const WARMING = 100
@@ -25,7 +25,7 @@ interface Subject {
   readonly latencies: Readonly<Record<Kind, number[]>>
 }
 
-/** Latencies of one client among few rows and among many: what a request takes must not depend on what else there is. */
+/** Compares one client's latencies with few rows and with many: requests must not depend on the number of rows. */
 export async function measureGrowth(
   store: BenchStore,
   { rounds }: Options,
@@ -47,7 +47,7 @@ export async function measureGrowth(
   return kinds.map((kind) => compare(kind, small, large))
 }
 
-/** All kinds in one go, the reads first: by the time that it writes, the client is warm. */
+/** Measures all kinds in one run, reads first, so that the client is warm when it writes. */
 async function measureRound({ rows, server, token, latencies }: Subject, keep: boolean): Promise<void> {
   const anyId = () => 1 + Math.floor(Math.random() * rows)
   const ids = [...new Set(Array.from({ length: WRITES }, anyId))]

@@ -7,28 +7,28 @@ import type { BenchStore } from './store.ts'
 import { judge, type Line, median, milliseconds, whole } from './table.ts'
 
 const ROWS = 1_000_000
-/** Of one turn. */
+/** Requests per turn. */
 const READS = 400
 const WRITES = 200
 const WARMING = 100
 const SCANNERS = 4
 const BAR = { most: 2 }
 
-/** Finds nothing, and has to look at every row for that. */
+/** Finds nothing, and has to read every row for that. */
 const SCAN: Call = { method: 'GET', path: `/api/bookings/?filter=${encodeURIComponent('guests > 100')}` }
 
 const kinds = ['read by id', 'create', 'health'] as const
 type Kind = (typeof kinds)[number]
 type Latencies = Readonly<Record<Kind, number[]>>
 
-/** What one client waits for while others look at every row there is, beside what it waits for when they do not. */
+/** Compares the latencies of one client while others scan all rows with those on an idle server. */
 export async function measureIsolation(
   store: BenchStore,
   { rounds }: Options,
   say: (what: string) => void,
 ): Promise<Line[]> {
   say(`isolation: filling ${whole(ROWS)} rows`)
-  // On all cores: others are to have theirs.
+  // Not pinned to one core: scans run on other cores.
   const server = await startTakeback(await makeDatabase(store, 'isolation', { bookings: ROWS }), true)
   const token = await logIn(server)
   await ask(server, SCAN.method, SCAN.path, token)
@@ -82,7 +82,7 @@ async function measureTurn(server: Server, token: string, latencies: Latencies):
   }
 }
 
-/** Scans in a second by one client and by several. */
+/** Compares scans per second by one client and by several. */
 async function measureCores(server: Server, token: string, rounds: number): Promise<Line> {
   const rates: [one: number[], several: number[]] = [[], []]
   for (let round = 0; round < rounds; round++)

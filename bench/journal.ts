@@ -7,7 +7,7 @@ import { createRates } from './turns.ts'
 
 const BAR = { least: 0.7 }
 
-/** What the journal costs: creates beside those of a Takeback that leaves it out. */
+/** Measures the cost of the journal: creates, compared with a Takeback that does not write it. */
 export async function measureJournal(store: BenchStore, options: Options): Promise<Line[]> {
   const database = await makeDatabase(store, 'journal', { bookings: 1000 })
   const copy = await database.copy('without-journal')

@@ -1,4 +1,4 @@
-// The yardstick: what this machine can do with the same SQL and the same fsync, and nothing else. No validation, no
+// The yardstick: how fast this machine is with the same SQL and the same fsync, and nothing else. No validation, no
 // login, no rules, no log. Started by run.ts: bun bench/limit.ts <address of a database>
 import { SignJWT } from 'jose'
 import { readConfig } from '../src/config.ts'

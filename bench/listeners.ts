@@ -8,7 +8,7 @@ import { createRates } from './turns.ts'
 const LISTENERS = 1000
 const BAR = { least: 0.9 }
 
-/** What those who follow another type cost: creates beside those of a server that nobody listens to. */
+/** Measures the cost of listeners to another type: creates, compared with a server without listeners. */
 export async function measureListeners(store: BenchStore, options: Options): Promise<Line[]> {
   const database = await makeDatabase(store, 'listeners', { bookings: 1000 })
   const copy = await database.copy('nobody-listens')
@@ -29,7 +29,7 @@ export async function measureListeners(store: BenchStore, options: Options): Pro
   ]
 }
 
-/** By sockets of its own: `fetch` opens 256 connections at most. */
+/** A stream on its own socket: `fetch` opens at most 256 connections. */
 class Stream {
   #text = ''
   #look: (() => void) | undefined
@@ -45,7 +45,7 @@ class Stream {
     this.#socket.write(
       `GET /api/changes/?entity=rooms HTTP/1.1\r\nHost: ${host}\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${token}\r\n\r\n`,
     )
-    // Where it begins: from here on, it misses nothing.
+    // The first position: from here on, the stream misses nothing.
     await this.hears('id: ')
   }
 
@@ -70,7 +70,7 @@ async function listen(server: Server): Promise<readonly Stream[]> {
   return streams
 }
 
-/** Streams that had ended would cost nothing: all must be told of one more room. */
+/** Checks that all streams hear of one more room: streams that had ended would cost nothing. */
 async function checkHeard(server: Server, streams: readonly Stream[]): Promise<void> {
   const title = 'The last one'
   await ask(server, 'POST', '/api/rooms/', await logIn(server), { title })

@@ -1,7 +1,7 @@
 // A load generator for machines without wrk, and for latencies: keep-alive, no pipelining, requests as bytes made
-// beforehand. Started by generator.ts with its order, as JSON, on standard input; tells what came back as JSON.
+// beforehand. generator.ts starts it, with its order as JSON on standard input; it prints the result as JSON.
 
-/** For so many milliseconds, or so many requests. */
+/** A load for a number of milliseconds, or of a number of requests. */
 interface Order {
   readonly port: number
   readonly connections: number
@@ -14,20 +14,20 @@ export interface Told {
   readonly requests: number
   readonly failures: number
   readonly seconds: number
-  /** Of each request, where a count was asked for. */
+  /** The latency of each request, if a count was ordered. */
   readonly latencies: readonly number[]
 }
 
 interface Connection {
   sentAt: number
-  /** What has come of an answer that has not come whole. */
+  /** The bytes of an answer that is not complete yet. */
   rest: Buffer
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 
-/** How long the answer at the start of these bytes is; undefined where its head has not come whole. */
+/** Returns the length of the answer at the start of these bytes; undefined if its head is not complete. */
 function lengthOf(bytes: Buffer): number | undefined {
   const end = bytes.indexOf(END_OF_HEAD)
   if (end < 0) return undefined
@@ -58,7 +58,7 @@ async function send({ port, connections, requests, milliseconds, count }: Order)
     const bytes = data.rest.length === 0 ? chunk : Buffer.concat([data.rest, chunk])
     const length = lengthOf(bytes)
     if (length === undefined || bytes.length < length) {
-      // The chunk's memory is the runtime's, and used again.
+      // Copied, because the runtime reuses the memory of the chunk.
       data.rest = Buffer.from(bytes)
       return
     }

@@ -26,9 +26,9 @@ export interface Options {
   readonly parts: ReadonlySet<Part>
   /** How long a round of load takes. */
   readonly seconds: number
-  /** Many short ones in turns, so that whatever else this machine does meets both servers alike. */
+  /** Servers take turns in many short rounds, so that other load on this machine affects both alike. */
   readonly rounds: number
-  /** The folder of another Takeback to measure against, in place of the bare server. */
+  /** The folder of another Takeback to compare with, instead of the bare server. */
   readonly against: string | undefined
 }
 
@@ -44,7 +44,7 @@ export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--sec
                  with its node_modules: is this one as fast as the one before?
   --help         this`
 
-/** Undefined where help is asked for. */
+/** Returns undefined if `--help` is given. */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -80,10 +80,10 @@ function readStore(name: string): StoreName {
   return store
 }
 
-/** What takes its time to be filled. */
+/** Parts whose databases take long to fill. */
 const large: readonly Part[] = ['growth', 'queries', 'isolation']
 
-/** The memory that a load takes can only be seen under that load. */
+/** The parts under which memory is measured. */
 const loads: readonly Part[] = ['creates', 'reads', 'lists']
 
 function readParts(names: readonly string[]): ReadonlySet<Part> {

@@ -1,18 +1,18 @@
-// The yardstick of `queries`: one page of a list, by the very SQL that Takeback has run for it, and nothing else. No
-// login, no parsing, no rules but those that stand in the SQL. Started by queries.ts: bun bench/page.ts <address of a
-// database> <file of the page>
+// The yardstick of `queries`: one page of a list, by exactly the SQL that Takeback runs for it, and nothing else. No
+// login, no parsing, no rules except those in the SQL. Started by queries.ts: bun bench/page.ts <address of a database>
+// <file of the page>
 import { readFileSync } from 'node:fs'
 import { readConfig } from '../src/config.ts'
 import { openPostgresQuery } from './postgres/limit.ts'
 import { openSqliteQuery } from './sqlite/limit.ts'
 import type { Values } from './yardstick.ts'
 
-/** A text of SQL, and what is bound to it, by number. */
+/** An SQL text, and the values bound to it for each number. */
 export interface Page {
   readonly text: string
   readonly bound: readonly Values[]
   readonly limit: number
-  /** What stands in a cursor before the place. */
+  /** The part of a cursor before its place. */
   readonly signature: string
 }
 

@@ -8,7 +8,7 @@ import { type Asked, askedOf, scansIn, valuesOf } from '../test/plans.ts'
 import { rootOf } from './processes.ts'
 import type { Database } from './store.ts'
 
-/** Who asks for what: a list, or an Entity of an id. */
+/** A request by an Actor: for a list, or for the Entity with an id. */
 export interface Wanted {
   readonly actor: Actor
   readonly entity: string
@@ -21,7 +21,7 @@ export interface Found {
   readonly body: string
 }
 
-/** What Takeback asks its database for, and answers, without a server. */
+/** Returns the statements that Takeback runs for each request, and its answer, without a server. */
 export async function lookUp(
   { url }: Database,
   config: string,
@@ -61,10 +61,10 @@ function answerOf(context: Parameters<typeof listPage>[0], { actor, entity, id, 
   )
 }
 
-/** The first of the live, in the order of the table: what is read is what is wanted, and nothing is looked for. */
+/** Matches the first live rows in the order of the table: it reads only rows that it returns. */
 const WALK = /WHERE t\."deleted_at" IS NULL ORDER BY t\."id" ASC LIMIT \d+$/
 
-/** What is measured must not depend on how many rows there are: throws where a database looks at all of a table. */
+/** Throws if a database would scan a whole table: measurements must not depend on the number of rows. */
 export async function refuseScans(
   database: Database,
   found: readonly Found[],

@@ -6,15 +6,15 @@ import type { Database } from './store.ts'
 
 const root = join(import.meta.dir, '..')
 
-/** A file of the project. */
+/** Returns the path of a file of the project. */
 export const rootOf = (file: string) => join(root, file)
 
-/** What is served unless told. */
+/** The default declaration. */
 export const CONFIG = 'bench/takeback.config.ts'
 const READY_MS = 20_000
 const STOP_MS = 15_000
 
-/** Everything that a run writes: gone at its end, and so are the processes that it has started. */
+/** The folder for all files of a run. It is removed at the end, and all child processes are killed. */
 export const folder = mkdtempSync(join(tmpdir(), 'takeback-bench-'))
 const running = new Set<Bun.Subprocess>()
 
@@ -23,7 +23,7 @@ export function cleanUp(): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Where there are two cores, servers have one and the load has the other: neither takes the other's time. */
+/** With two cores, servers get one and the load gets the other, so that neither slows the other down. */
 export const pinned =
   process.platform === 'linux' &&
   availableParallelism() >= 2 &&
@@ -33,7 +33,7 @@ export function onCore(core: 'load' | 'server', command: readonly string[]): str
   return pinned ? ['taskset', '-c', core === 'load' ? '0' : '1', ...command] : [...command]
 }
 
-/** Runs a command to its end, and hands back what it said. Longer than `seconds` it may not take. */
+/** Runs a command, for at most `seconds`, and returns its output. */
 export async function run(
   command: readonly string[],
   seconds: number,
@@ -58,14 +58,14 @@ export async function run(
 export interface Server {
   readonly url: string
   readonly pid: number
-  /** From the start of the process to its being ready. */
+  /** How long the process took until it was ready. */
   readonly startedMs: number
-  /** A log that is cut short never gets as far as the disk, where it would slow down everybody's fsync. */
+  /** Empties the log, so that it is not written to the disk, where it would slow down every fsync. */
   cutLog(): void
   stop(): Promise<void>
 }
 
-/** How `npm start` starts the Takeback in a folder. */
+/** Returns the command with which `npm start` starts the Takeback in a folder. */
 function commandOf(from: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
   const [, file = ''] = /^bun (\S+) serve /.exec(scripts.start) ?? []
@@ -88,7 +88,7 @@ export function startLimit({ url }: Database): Promise<Server> {
   return start(onCore('server', [process.execPath, 'bench/limit.ts', url]))
 }
 
-/** `file` is that of the page. */
+/** `file` is the file of the page. */
 export function startPage({ url }: Database, file: string): Promise<Server> {
   return start(onCore('server', [process.execPath, 'bench/page.ts', url, file]))
 }
@@ -138,7 +138,7 @@ async function ready(child: Bun.Subprocess, log: string): Promise<string> {
   throw new Error(`A server was not ready in ${READY_MS / 1000} seconds: ${readFileSync(log, 'utf8')}`)
 }
 
-/** Resident memory in megabytes: now, and the most that there ever was where the system tells. */
+/** Returns the resident memory in megabytes: now, and its peak if the system tells it. */
 export function memoryOf(pid: number): { now: number; peak: number } {
   if (process.platform === 'linux') {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -149,7 +149,7 @@ export function memoryOf(pid: number): { now: number; peak: number } {
   return { now, peak: now }
 }
 
-/** The processor time that a process has taken, in milliseconds; NaN where the system does not tell. */
+/** Returns the processor time of a process in milliseconds; NaN if the system does not tell it. */
 export function processorTimeOf(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN
   // The name of the process, in brackets, may contain anything. Times are in hundredths of a second.

@@ -1,4 +1,4 @@
-// What `npm run bench -- --only queries` serves: visits of which everybody sees those of their own company.
+// The declaration for `npm run bench -- --only queries`: visits, of which users see those of their own company.
 import { app, choice, entity, integer, ref, signedIn, text } from 'takeback'
 
 export default app({

@@ -16,18 +16,18 @@ const VISITS = 1_000_000
 const CONNECTIONS = 64
 const LIMIT = 20
 const BAR = { least: 0.4 }
-/** More than are remembered of what was asked before. */
+/** More filters than the server caches. */
 const LITERALS = 2000
 const GUEST = 'guest@example.com'
 const guest: Actor = { kind: 'user', entity: 'members', id: 1, admin: false }
 
-/** A rule, a filter, a sort and an expansion. Another number is another filter, and another page. */
+/** A filter, a sort and an expansion, besides the rule. Each number makes another filter, and another page. */
 function queryOf(at: number): string {
   const filter = `status == "open" && guests >= 3 && price < ${4000 + 3 * at}`
   return `filter=${encodeURIComponent(filter)}&sort=-price&expand=room`
 }
 
-/** Lists of what one may see of a million, beside the very same SQL without anything around it. */
+/** Compares lists, of the rows that one user may see of a million, with exactly the same SQL alone. */
 export async function measureQueries(
   store: BenchStore,
   options: Options,
@@ -57,7 +57,7 @@ export async function measureQueries(
   return lines
 }
 
-/** Somebody of one company, who is no admin. */
+/** Creates a user of one company who is no admin. */
 async function addGuest(database: Database): Promise<void> {
   const add = ['user', 'add', 'members', GUEST, '--password', member.password, '--set', 'company.id=7']
   await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database, CONFIG)], 60)
@@ -67,7 +67,7 @@ function wantedPages(): Wanted[] {
   return Array.from({ length: LITERALS }, (_, at) => ({ actor: guest, entity: 'visits', query: queryOf(at) }))
 }
 
-/** Not measured, but looked at: what else one would ask for. */
+/** Other requests, whose plans are checked but not measured. */
 function wantedBesides(): Wanted[] {
   const visits = { actor: guest, entity: 'visits' }
   return [
@@ -79,7 +79,7 @@ function wantedBesides(): Wanted[] {
   ]
 }
 
-/** What the limit serves: every page must be of one and the same text. */
+/** Writes the file that bench/page.ts serves. All pages must have the same SQL text. */
 function writePage(found: readonly Found[]): string {
   const asked = found.flatMap((one) => one.asked)
   const texts = new Set(asked.map(({ statement }) => statement.text))
@@ -112,7 +112,7 @@ async function compare(takeback: Server, limit: Server, token: string, at: numbe
     throw new Error(`bench/page.ts does not answer query ${at} as Takeback does:\n${ours}\n${theirs}`)
 }
 
-/** In turns; the first is to get warm. */
+/** Measures both servers in turns. The first round only warms them up. */
 async function measure(
   what: string,
   length: number,

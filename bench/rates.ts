@@ -10,7 +10,7 @@ import { judge, type Line, median, whole } from './table.ts'
 
 const BOOKINGS = 100_000
 const CONNECTIONS = 64
-/** Takeback lets five logins of an account run at once. More than it lets run would measure how long it lets wait. */
+/** Takeback runs at most five logins of an account at once. With more, the time in the queue would be measured. */
 const LOGINS = 4
 const RATIO = { least: 0.5 }
 const admin: Actor = { kind: 'user', entity: 'admins', id: 1, admin: true }
@@ -21,15 +21,15 @@ type Rate = Extract<Part, 'creates' | 'reads' | 'lists' | 'pairs' | 'logins'>
 interface Row {
   readonly name: Rate
   readonly what: string
-  /** What one round sends; each round may have Entities of its own. */
+  /** Returns the load of a round. Rounds may need different Entities. */
   load(round: number): Load
-  /** How many requests make one of what is counted. */
+  /** How many requests count as one. */
   readonly requests: number
-  /** Where the limit takes the same, if not at the same path. */
+  /** The path at the limit server, if it is another one. */
   readonly limitPath?: (path: string) => string
-  /** Databases that cannot do it without Takeback. */
+  /** The database on which the limit server cannot do this. */
   readonly not?: string
-  /** Rows that a request must have left behind. */
+  /** The table in which each request must leave a row. */
   readonly leaves?: keyof Counts
   readonly bar?: typeof RATIO
 }
@@ -47,11 +47,11 @@ export function bookingOf(index: number): object {
 const many = (length: number, call: (index: number) => Call) => Array.from({ length }, (_, at) => call(at))
 const shared = (calls: readonly Call[]) => () => ({ calls, connections: CONNECTIONS })
 
-/** Blocks far longer than there are connections: each deletion is answered before its restoration is sent. */
+/** Much larger than the number of connections, so that each delete is answered before its restore is sent. */
 const BLOCK = 500
 const BLOCKS = 8
 
-/** Each round has its own Entities, as the one before may have left some of its own deleted. */
+/** Each round has its own Entities, because the round before may have left some of its Entities deleted. */
 function pairs(round: number): Load {
   const first = 1 + ((round * BLOCKS * BLOCK) % (BOOKINGS - BLOCKS * BLOCK))
   const starts = Array.from({ length: BLOCKS }, (_, at) => first + at * BLOCK)
@@ -84,7 +84,7 @@ const rates: readonly Row[] = [
   {
     name: 'reads',
     what: 'reads by id',
-    // A step that shares no factor with the number of rows goes all over the table.
+    // 7919 shares no factor with the number of rows, so that reads spread over the whole table.
     load: shared(
       many(2000, (at) => ({ method: 'GET', path: `/api/bookings/${1 + ((at * 7919) % BOOKINGS)}/` })),
     ),
@@ -107,7 +107,7 @@ const rates: readonly Row[] = [
   },
 ]
 
-/** The same beside a bare server with Takeback's headers and a log. */
+/** Compares with a bare server that has Takeback's headers and a log. */
 function alike({ bar: _, ...row }: Row): Row {
   return { ...row, what: `${row.what}, same headers and log`, limitPath: (path) => ALIKE + path }
 }
@@ -116,20 +116,20 @@ const rows = rates.flatMap((row) =>
   row.bar === undefined || row.limitPath !== undefined ? [row] : [row, alike(row)],
 )
 
-/** How many in a second, and the milliseconds of processor time that each took. */
+/** A rate per second, and the processor time of each in milliseconds. */
 interface Measured {
   readonly rate: number
   readonly time: number
 }
 
-/** A server under load, with the database that must show for it. */
+/** A server under load, and the database in which its writes must be found. */
 interface Subject {
   readonly server: Server
   readonly database: Database
   readonly token: string
 }
 
-/** Requests in a second of Takeback and of the limit, in turns, and the memory that Takeback takes for it. */
+/** Compares requests per second of Takeback and of the limit server, in turns, and measures Takeback's memory. */
 export async function measureRates(
   store: BenchStore,
   options: Options,
@@ -160,7 +160,7 @@ export async function measureRates(
   for (const row of chosen) {
     say(row.what)
     lines.push(...(await measureRow(row, options, takeback, limit)))
-    // What hashes of passwords take is not the memory that is asked for.
+    // The bar for memory does not include the hashing of passwords.
     if (row.bar !== undefined) for (const one of peaks.keys()) peaks.set(one, memoryOf(one.server.pid).peak)
   }
   await Promise.all([takeback.server.stop(), limit.server.stop()])
@@ -175,7 +175,7 @@ function memoryLine(what: string, size: number): Line {
   return { what, takeback: `${whole(size)} MB`, ...judge(size, MEMORY) }
 }
 
-/** The bare server on the same rows, or another Takeback with a database that it has made itself. */
+/** Starts the bare server on a copy of the rows, or another Takeback on a database that it has made. */
 async function startOther(
   store: BenchStore,
   against: string | undefined,
@@ -202,7 +202,7 @@ async function measureRow(
     for (const [subject, found] of measured) {
       const asked = subject === limit ? atLimit(row) : row
       const one = await measureRound(asked, round, seconds, subject)
-      // The first is to get warm.
+      // The first round only warms up.
       if (round > 0) found.push(one)
     }
   const of = (key: keyof Measured) => [...measured.values()].map((all) => median(all.map((one) => one[key])))
@@ -218,7 +218,7 @@ async function measureRow(
   return [line, compareTimes(row.what, of('time'), against === undefined ? 'limit' : 'other')]
 }
 
-/** Processor time is nearly the same on a machine that does other things too. */
+/** Compares processor time, which hardly depends on other load on the machine. */
 function compareTimes(what: string, [ours = 0, theirs = 0]: readonly number[], other: string): Line {
   const micros = (ms: number) => `${(ms * 1000).toFixed(1)} µs`
   return {
@@ -229,7 +229,7 @@ function compareTimes(what: string, [ours = 0, theirs = 0]: readonly number[], o
   }
 }
 
-/** The same load at the path where the limit takes it. */
+/** Moves the load to the path of the limit server. */
 function atLimit(row: Row): Row {
   const { limitPath, load } = row
   if (limitPath === undefined) return row

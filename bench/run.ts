@@ -1,4 +1,4 @@
-// npm run bench: Takeback against what this machine can do without it, in one table.
+// npm run bench: compares Takeback with what this machine can do without it, in one table.
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -18,17 +18,17 @@ import { measureStart } from './start.ts'
 import type { BenchStore } from './store.ts'
 import { type Line, median, milliseconds, tableOf, whole } from './table.ts'
 
-/** What nothing but the load takes: past that, something hangs. */
+/** The most that everything but the loads may take: after that, something hangs. */
 const MINUTES_MAX = 10
-/** A database server that takes longer than that to stop stops by itself: it sees that we are gone. */
+/** A database server that takes longer to stop will stop by itself, once it sees that this process is gone. */
 const CLOSE_MS = 20_000
 
-/** What goes on, where somebody looks on; the table alone where nobody does. */
+/** Shows progress on a terminal; otherwise only the table is printed. */
 function say(what: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${what} ...\n`)
 }
 
-/** How long this disk takes to have a page for sure: creates cannot be faster than that allows. */
+/** Returns how long this disk takes for an fsync of a page, which limits the rate of creates. */
 function fsyncTime(): number {
   const file = openSync(join(folder, 'fsync'), 'w')
   const page = Buffer.alloc(4096)
@@ -81,7 +81,7 @@ async function measure(options: Options): Promise<void> {
   console.log(`\n${tableOf(lines)}`)
 }
 
-/** Seven loads on two servers each. */
+/** There are seven loads, on two servers each. */
 function leaveInTime({ rounds, seconds }: Options): void {
   const minutes = MINUTES_MAX + Math.ceil((7 * 2 * (rounds + 1) * seconds) / 60)
   setTimeout(() => {
@@ -109,7 +109,7 @@ try {
   }
   await leave(0)
 } catch (error) {
-  // Who leaves takes away what is being measured.
+  // Leaving ends the servers, which makes measurements fail.
   if (!leaving) {
     console.error(error instanceof Error ? error.message : error)
     await leave(1)

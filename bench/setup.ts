@@ -4,7 +4,7 @@ import type { BenchStore, Database } from './store.ts'
 
 export const member = { email: 'bench@example.com', password: 'slow-Kettle-47-harbour' } as const
 
-/** A database with one admin and so many rows. */
+/** Makes a database with one admin and a number of rows. */
 export async function makeDatabase(
   store: BenchStore,
   name: string,
@@ -48,7 +48,7 @@ export async function logIn(server: Server, email: string = member.email): Promi
   return answer.token
 }
 
-/** A yardstick that answers something else measures something else: both must say the same, but for times and tokens. */
+/** Checks that both servers answer alike, except for times and tokens: otherwise they could not be compared. */
 export async function compareAnswers(
   takeback: { readonly server: Server; readonly token: string },
   limit: { readonly server: Server; readonly token: string },

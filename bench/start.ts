@@ -8,8 +8,8 @@ const TIMES = 15
 const BAR = { most: 300, unit: ' ms' }
 
 /**
- * From the start of the process to its being ready, on a database that is there already; in turns with another Takeback,
- * if one is given.
+ * Measures how long a process takes until it is ready, on an existing database; in turns with another Takeback, if one
+ * is given.
  */
 export async function measureStart(store: BenchStore, { against }: Options): Promise<Line[]> {
   const took = new Map<string | undefined, number[]>()
@@ -21,7 +21,7 @@ export async function measureStart(store: BenchStore, { against }: Options): Pro
   for (let time = 0; time <= TIMES; time++)
     for (const [from, database] of databases) {
       const server = await startTakeback(database, true, CONFIG, from)
-      // The first brings the files into the system's cache.
+      // The first start only brings the files into the system's cache.
       if (time > 0) took.get(from)?.push(server.startedMs)
       await server.stop()
     }

@@ -3,24 +3,24 @@ import type { Rows } from './fill.ts'
 
 /** A kind of database to measure on. */
 export interface BenchStore {
-  /** What it is, and what it does so that nothing is lost. */
+  /** Describes the database and its durability. */
   describe(): Promise<string>
-  /** The address of a database that is not there yet, or is empty. */
+  /** Returns a database that does not exist yet, or is empty. */
   make(name: string): Promise<Database>
-  /** Takes away whatever was made. */
+  /** Removes everything that was made. */
   close(): Promise<void>
 }
 
 export interface Database {
-  /** As `--database` takes it. */
+  /** The address, as `--database` takes it. */
   readonly url: string
-  /** Puts rows and their journal into it, far faster than any server could. No server may have it open. */
+  /** Inserts rows and their journal, far faster than any server could. No server may have it open. */
   fill(rows: Rows): Promise<void>
-  /** The same tables, indexes and rows to the byte. No server may have it open. */
+  /** Copies it: tables, indexes and rows are the same to the byte. No server may have it open. */
   copy(name: string): Promise<Database>
-  /** What it means to do for a statement, a line each. */
+  /** Returns the query plan of a statement, line by line. */
   explain(text: string, values: readonly Bound[]): Promise<string>
-  /** How many rows there are, beside a running server. */
+  /** Counts rows, even while a server runs. */
   count(): Promise<Counts>
 }
 
@@ -31,7 +31,7 @@ export interface Counts {
 
 export const COUNT = `SELECT (SELECT count(*) FROM "bookings") AS bookings, (SELECT count(*) FROM "takeback_journal") AS journal`
 
-/** Where the limit creates without reading back. */
+/** The path at which the limit server creates without reading back. */
 export const BLIND = '/api/bookings/blind/'
-/** Before a path: the limit reads and sends the headers that Takeback does, and writes a line to a log. */
+/** The prefix of paths at which the limit server reads and sends Takeback's headers, and writes a log. */
 export const ALIKE = '/alike'

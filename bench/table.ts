@@ -1,4 +1,4 @@
-/** One line of the table, all of it text but for whether the bar is met; undefined where there is no bar. */
+/** One line of the table. All of it is text, except whether the bar is met; undefined if there is no bar. */
 export interface Line {
   readonly what: string
   readonly takeback: string
@@ -8,7 +8,7 @@ export interface Line {
   readonly met?: boolean
 }
 
-/** A bar on a number: what it must reach, or must not pass. */
+/** A bar for a number: the least or the most that it may be. */
 export type Bar = { readonly least: number } | { readonly most: number; readonly unit?: string }
 
 export function judge(value: number, bar: Bar): { bar: string; met: boolean } {
@@ -29,7 +29,7 @@ export function tableOf(lines: readonly Line[]): string {
   const widths = head.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)))
   const draw = (row: readonly string[]) =>
     row
-      // Numbers stand one below the other, words begin one below the other.
+      // Numbers are aligned at the right, words at the left.
       .map((cell, at) => (at >= 1 && at <= 3 ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
       .join('  ')
       .trimEnd()

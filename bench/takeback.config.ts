@@ -1,5 +1,5 @@
-// What `npm run bench` serves: the bookings that are created, read, listed, deleted and restored, and a parent whose
-// children go with it.
+// The declaration for `npm run bench`: bookings that are created, read, listed, deleted and restored, and a parent
+// whose children are deleted with it.
 import { app, choice, datetime, entity, integer, object, ref, text } from 'takeback'
 
 export default app({

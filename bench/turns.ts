@@ -13,7 +13,7 @@ const calls = Array.from({ length: 200 }, (_, at) => ({
   body: bookingOf(at),
 }))
 
-/** Creates in a second of each server, measured in turns. */
+/** Returns the creates per second of each server, measured in turns. */
 export async function createRates(
   servers: readonly Server[],
   { rounds, seconds }: Options,
@@ -25,7 +25,7 @@ export async function createRates(
     for (const { server, token, rates } of subjects) {
       const done = await drive(server, token, { calls, connections: CONNECTIONS }, seconds)
       server.cutLog()
-      // The first is to get warm.
+      // The first round only warms up.
       if (round > 0) rates.push(done.requests / done.seconds)
     }
   return subjects.map(({ rates }) => median(rates))

@@ -1,5 +1,5 @@
-// Takeback itself, but for the journal: creates of bookings answer with the same JSON, and write nothing down. Started
-// by run.ts: bun bench/without-journal.ts <database>
+// Takeback without the journal: creates of bookings answer with the same JSON, and write no journal row. Started by
+// run.ts: bun bench/without-journal.ts <database>
 import { join } from 'node:path'
 import { loadModel, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'

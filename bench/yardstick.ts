@@ -1,4 +1,4 @@
-/** A booking as the load sends it; nothing checks that it is one. */
+/** A booking as the load sends it. Nothing checks it. */
 export interface Booking {
   readonly room: { readonly id: number }
   readonly starts_at: string
@@ -13,20 +13,20 @@ export interface Member {
   readonly json: string
 }
 
-/** At once, or once the database has answered; undefined where there is nothing of that id. */
+/** A value, or a promise if the database answers later; undefined if there is nothing with this id. */
 export type Found<T> = T | undefined | Promise<T | undefined>
 type ById = (id: number) => Found<string>
 
-/** What a database can do without Takeback; all that it finds is JSON. */
+/** The calls of a bare server on a database. Everything that it finds is JSON. */
 export interface Limit {
   readonly read: ById
   list(): Found<string>
   create(booking: Booking): Found<string>
-  /** The same with the JSON made here: nothing is read back. Not every database can. */
+  /** Creates with JSON made here: nothing is read back. Not every database can. */
   createBlind?(booking: Booking): Found<string>
   readonly remove: ById
   readonly restore: ById
-  /** With all of its orders. */
+  /** Deletes a customer with all of its orders. */
   readonly removeCustomer: ById
   readonly restoreCustomer: ById
   memberOf(email: string): Found<Member>
@@ -35,7 +35,7 @@ export interface Limit {
 
 export type Values = readonly (string | number | null)[]
 
-/** Runs one query; rows of JSON and place, at once or once the database has answered. */
+/** Runs one query. Returns rows of JSON and place, or a promise of them. */
 export interface PageQuery {
   run(values: Values): unknown[][] | Promise<unknown[][]>
   close(): void | Promise<void>

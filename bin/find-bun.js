@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 const require = createRequire(import.meta.url)
 
-/** The binary is where Bun's install script has put it, or, where npm was not let run that, still in the package of its platform. */
+/** Finds the Bun binary: where its install script puts it, or in the platform's package, if npm did not run that. */
 export function findBun() {
   const folder = folderOf('bun')
   if (folder === undefined) return undefined

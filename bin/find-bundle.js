@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a bundle was made from is written here, beside it. */
+/** The file beside a bundle that says what the bundle was made from. */
 export const MADE_FROM = 'made-from.json'
 
 /**
- * The bundle in `lib/`, which starts in a third of the time. Undefined unless it was made from the very sources and
- * packages that are here: whoever changes a file runs what they have changed.
+ * Returns the bundle in `lib/`, which starts in a third of the time. Undefined unless it was made from exactly the
+ * sources and packages that are here: whoever changes a file runs the changed file.
  */
 export function findBundle(home) {
   const folder = join(home, 'lib', 'bundle')
@@ -18,7 +18,7 @@ export function findBundle(home) {
   }
 }
 
-/** Of files, by their paths in this folder, and of packages, by their versions. */
+/** Returns a digest of files, by their contents, and of packages, by their `package.json`. */
 export function digestOf(home, files, packages) {
   const all = [
     ...files.map((file) => join(home, file)),

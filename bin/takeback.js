@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Takeback runs on Bun, which npm installs beside it. Node finds that Bun and hands over to it.
+// Takeback runs on Bun, which npm installs beside it. Under Node, this file finds that Bun and hands over to it.
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ const home = dirname(dirname(own))
 if (process.versions.bun === undefined) handOver()
 else {
   const file = findBundle(home) ?? join(home, 'src', 'cli', 'main.ts')
-  // As if Bun had been started with it.
+  // As if Bun had been started with this file.
   process.argv[1] = file
   await import(file)
 }
@@ -19,7 +19,7 @@ else {
 function handOver() {
   const bun = findBun()
   if (bun === undefined) {
-    // A folder that is a dependency is only linked: npm installs nothing in it.
+    // npm only links a dependency that is a folder, and installs nothing in it.
     console.error(
       `The packages that Takeback needs are not installed in ${home}. Run this once, then try again: npm install --prefix "${home}"`,
     )

@@ -1,5 +1,5 @@
-// Builds dist/takeback: Takeback with its runtime in one file. `npm run binary -- linux-arm64 windows-x64` builds it for
-// other systems (downloads their runtime), `npm run binary -- all` for all of them.
+// Builds dist/takeback: Takeback and its runtime in one file. `npm run binary -- linux-arm64 windows-x64` builds it for
+// other systems (it downloads their runtime), `npm run binary -- all` for all of them.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ mkdirSync(join(root, 'dist'), { recursive: true })
 for (const system of wanted.length > 0 ? wanted : [undefined]) {
   const file = join(root, 'dist', system === undefined ? 'takeback' : `takeback-${system}`)
   const target = system === undefined ? [] : [`--target=bun-${system}`]
-  // A config imports packages of its own: their package.json says which file that is.
+  // A config may import packages: their package.json says which file to load.
   const compile = ['build', '--compile', '--compile-autoload-package-json', '--bytecode', '--format=cjs']
   const entry = join('src', 'cli', 'binary.ts')
   const { status } = spawnSync(findBun(), [...compile, ...target, entry, '--outfile', file], {

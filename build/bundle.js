@@ -1,5 +1,5 @@
-// bun build/bundle.js FOLDER: the command line and the readers of databases as one file each, with bytecode, in that
-// folder. They start in a third of the time. `bin/find-bundle.js` says when they are used.
+// bun build/bundle.js FOLDER: writes the command line and the database readers to that folder, each as one file with
+// bytecode. They start in a third of the time. `bin/find-bundle.js` says when they are used.
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,10 +8,10 @@ import pkg from '../package.json'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const folder = resolve(process.argv[2] ?? join(home, 'lib', 'bundle'))
-// Paths in the bundle begin here.
+// Paths in the bundle are relative to this folder.
 process.chdir(home)
 
-/** Nearly every server needs these. The others are large, and so is the console: they are loaded when needed. */
+/** Nearly every server needs these packages. The others and the console are large, and are loaded when needed. */
 const packages = ['@marcbachmann/cel-js', 'jose', 're2js']
 const others = Object.keys(pkg.dependencies).filter((name) => !packages.includes(name))
 
@@ -20,11 +20,11 @@ const { metafile } = await Bun.build({
   outdir: folder,
   naming: '[name].[ext]',
   target: 'bun',
-  // Bytecode asks for it.
+  // Bytecode requires it.
   format: 'cjs',
   bytecode: true,
   external: [...others.flatMap((name) => [name, `${name}/*`]), '*/console/dist/assets.js'],
-  // Where the sources are, of which nothing is needed any more (see `src/packaging.ts`).
+  // Paths of the sources, which the bundle does not need (see `src/packaging.ts`).
   define: { 'import.meta.dir': '"."', 'import.meta.path': '"."' },
   metafile: true,
 })

@@ -1,5 +1,5 @@
 // Builds console/dist/assets.js: every file of the web console, compressed, in one module that the server loads when
-// somebody first opens the console. Nothing is done if it would be the same again.
+// somebody first opens the console. Does nothing if the console is up to date.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const root = join(import.meta.dir, '..')
 const dist = join(root, 'console/dist')
 
 if (!existsSync(join(root, 'node_modules/react'))) {
-  // A server runs without its console; a package without it must not leave the house.
+  // A server runs without its console, but a package must not be published without it.
   console.error(`The console cannot be built: run "npm install" in ${root}, without --omit=dev.`)
   process.exit(['pack', 'publish'].includes(process.env.npm_command ?? '') ? 1 : 0)
 }
@@ -54,7 +54,7 @@ ${first.map((name) => `<link rel="modulepreload" href="/console/-/${name}">`).jo
 </html>
 `
 
-/** What a file imports at once, and what that imports: browsers load all of it together. */
+/** Returns all files that a file imports statically, directly or not: browsers load them together. */
 async function neededBy(output: number): Promise<string[]> {
   const needed = new Set<string>()
   const look = async (at: number) => {
@@ -100,7 +100,7 @@ for (const [at, output] of built.outputs.entries()) {
 mkdirSync(dist, { recursive: true })
 const fresh = join(dist, `assets.${process.pid}.js`)
 writeFileSync(fresh, `export const assets = ${JSON.stringify(assets)}\n`)
-// Whoever reads the old one goes on reading that.
+// A process that has opened the old file goes on reading that.
 renameSync(fresh, join(dist, 'assets.js'))
 markAsBuilt(dist, sources)
 if (process.argv.includes('--sizes'))

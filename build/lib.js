@@ -1,6 +1,6 @@
 // Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'`,
 // `'takeback/tanstack-db'` and `'takeback/testing'` outside of Bun, and in lib/bundle/ the server as one file, which
-// starts sooner. Nothing is done if it would be the same again.
+// starts sooner. Does nothing if lib/ is up to date.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -15,13 +15,13 @@ const packs = ['pack', 'publish'].includes(process.env.npm_command ?? '')
 if (existsSync(tsc)) {
   const sources = digestOfSources(root)
   if (isUpToDate(`${root}lib`, sources)) process.exit(0)
-  // Beside the old one first: somebody may be reading that.
+  // Built beside the old one, which another process may be reading.
   const fresh = `${root}lib.${process.pid}`
   const run = (...command) => spawnSync(command[0], command.slice(1), { cwd: root, stdio: 'inherit' }).status
   const bun = findBun()
   const isBuilt =
     run(process.execPath, tsc, '-p', 'tsconfig.lib.json', '--outDir', fresh) === 0 &&
-    // Without Bun there is nothing that could run it.
+    // Without Bun, nothing could run the bundle.
     (bun === undefined ? !packs : run(bun, join('build', 'bundle.js'), join(fresh, 'bundle')) === 0)
   if (isBuilt) {
     markAsBuilt(fresh, sources)
@@ -31,13 +31,13 @@ if (existsSync(tsc)) {
   process.exit(isBuilt ? 0 : 1)
 }
 
-// Without TypeScript a server runs all the same; a package without its types must not leave the house.
+// A server runs without lib/, but a package must not be published without its types.
 console.error(
   `lib/ cannot be built: TypeScript is not installed in ${root}. Run "npm install" there, without --omit=dev.`,
 )
 process.exit(packs ? 1 : 0)
 
-/** Each file by itself, and only if it is another one: somebody may be reading the others. */
+/** Replaces only the files that differ: another process may be reading the others. */
 function replace(old, fresh) {
   const files = filesOf(fresh)
   for (const file of filesOf(old)) if (!files.includes(file)) rmSync(join(old, file), { force: true })

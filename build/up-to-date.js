@@ -1,18 +1,18 @@
-// Whether what was built before is what a build would make again. npm builds more often than anything changes: for
-// `npm install ../takeback`, for `npm pack`, and for the first `npx takeback` in a clone.
+// Tells whether a build would make the same files again. npm builds more often than anything changes: for `npm install
+// ../takeback`, for `npm pack`, and for the first `npx takeback` in a clone.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Beside what was built: what it was made from, and what was made. */
+/** The file in a built folder that has digests of its sources and of its files. */
 const MARK = '.made-from'
 
-/** The sources, all that builds them, and the versions of all packages. */
+/** The sources, the files that build them, and the versions of all packages. */
 const FOLDERS = ['bin', 'build', 'client', 'console', 'src', 'tanstack-db', 'testing']
 const INSTALLED = 'node_modules/.package-lock.json'
 const FILES = ['package.json', 'tsconfig.json', 'tsconfig.lib.json', INSTALLED]
 
-/** Stands for all that a build in this folder depends on. Undefined if that is not known: npm did not install the packages. */
+/** Returns a digest of all that a build depends on; undefined if npm did not install the packages. */
 export function digestOfSources(root) {
   if (!existsSync(join(root, INSTALLED))) return undefined
   const sources = FOLDERS.flatMap((folder) => filesOf(root, folder)).filter(
@@ -21,13 +21,13 @@ export function digestOfSources(root) {
   return digestOf(root, [...sources, ...FILES.filter((file) => existsSync(join(root, file)))])
 }
 
-/** Whether this folder was built from these sources, and is as it was then. */
+/** Whether a folder was built from these sources, and is unchanged since. */
 export function isUpToDate(folder, sources) {
   const mark = join(folder, MARK)
   return sources !== undefined && existsSync(mark) && readFileSync(mark, 'utf8') === markOf(folder, sources)
 }
 
-/** To be called when it was built, with what the sources were before. */
+/** Marks a folder as built. `sources` is their digest from before the build. */
 export function markAsBuilt(folder, sources) {
   if (sources !== undefined) writeFileSync(join(folder, MARK), markOf(folder, sources))
 }
@@ -37,7 +37,7 @@ function markOf(folder, sources) {
   return `${sources} ${digestOf(folder, built)}\n`
 }
 
-/** Of names and contents. Bytecode is for one platform only. */
+/** Returns a digest of names and contents, and of the platform, since bytecode is for one platform only. */
 function digestOf(root, files) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}\n`)
   for (const file of files.sort()) {

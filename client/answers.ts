@@ -1,15 +1,15 @@
 import type { UndoOptions, UndoResult } from '../src/declare/api-types.ts'
 
-/** What the calls of the server itself take and answer. Nothing here runs. */
+/** The parameters and answers of calls that belong to no Entity type. Types only. */
 
-/** What was done by one act of somebody. */
+/** One operation: one act of one Actor, with one or more changes. */
 export interface Operation {
   id: string
   at: string
   actor: string | null
   /** How many Entities it changed. */
   changes: number
-  /** The number of Entities of each type, by kind of change. */
+  /** The number of Entities, by type and then by kind of change. */
   summary: Record<string, Record<string, number>>
   run?: string
   reason?: string
@@ -33,7 +33,7 @@ export interface OperationInFull extends Operation {
   next: string | null
 }
 
-/** Which operations. */
+/** Selects operations. */
 export interface OperationFilter {
   readonly actor?: string
   readonly since?: string
@@ -44,9 +44,9 @@ export interface OperationFilter {
 }
 
 export interface OperationQuery extends OperationFilter {
-  /** Only with a change of this kind: `delete`. */
+  /** Only operations with a change of this kind, such as `delete`. */
   readonly kind?: string
-  /** Only those that this operation has set off. */
+  /** Only operations that this one has caused. */
   readonly cause?: string
   readonly limit?: number
   readonly cursor?: string
@@ -54,24 +54,24 @@ export interface OperationQuery extends OperationFilter {
 
 /** What a write would do. */
 export interface Preview extends Pick<UndoResult, 'total'> {
-  /** A page of up to 100. What is not made yet has no id. */
+  /** A page of at most 100 changes. An Entity that does not exist yet has no id. */
   changes: (Omit<UndoResult['changes'][number], 'id'> & { id: number | null })[]
   operation: null
-  /** Send the same call with it to do exactly that. */
+  /** Send the same call with this `plan` to do exactly that. */
   plan: string
   next: string | null
 }
 
-/** Of a write by a filter. */
+/** Options of a write by a filter. */
 export interface ManyOptions extends Pick<UndoOptions, 'dryRun'> {
   /** The `next` of a dry run. */
   readonly cursor?: string
 }
 
-/** What a write by a filter has changed, or would change. */
+/** What a write by a filter changed, or would change. */
 export interface ChangedMany extends Pick<UndoResult, 'operation' | 'total' | 'changes'> {
   matched: number
-  /** Of a dry run. */
+  /** Only in a dry run. */
   plan?: string
   next?: string | null
 }
@@ -91,7 +91,7 @@ export interface SummaryQuery {
   readonly cursor?: string
 }
 
-/** One group of a summary. It has the figures that were asked for. */
+/** One group of a summary, with the figures that were asked for. */
 export interface SummaryItem {
   group?: Record<string, string | number | boolean | null>
   count?: number
@@ -122,7 +122,7 @@ export interface ChangesQuery {
   readonly filter?: string
   readonly fields?: Text
   readonly limit?: number
-  /** Waits for a change, up to so many seconds. */
+  /** Waits up to this many seconds for a change. */
   readonly wait?: number
 }
 
@@ -145,7 +145,7 @@ export interface MayQuestion {
   /** `bookings/7`, or `bookings` for `list` and `create`. */
   readonly path: string
   readonly body?: object
-  /** Only for admins. */
+  /** Whose request it would be, such as `users/5`. Only for admins. */
   readonly actor?: string
 }
 
@@ -153,11 +153,11 @@ export interface Login {
   readonly email: string
   readonly password: string
   readonly user_type?: string | null
-  /** Of the second factor, if the user has one: from the app, or a recovery code. */
+  /** The second factor, if the user has one: a code of the authenticator app, or a recovery code. */
   readonly code?: string
 }
 
-/** What a login answers. */
+/** The answer to a login. */
 export interface SignedIn<User> {
   token: string
   user: User

@@ -1,28 +1,28 @@
 import type { CallOptions, Sent } from './transport.ts'
 
-// Here the types of the app are not known: `types.ts` says what each call takes and gives.
+// This file knows nothing of the app's types: `types.ts` says what each call takes and returns.
 export type Json = Record<string, unknown>
 
-/** What a call is given besides its body: parameters of the query, and what all calls take. */
+/** The options of a call: query parameters, and the options that all calls have. */
 export interface Asked extends CallOptions {
   readonly version?: number
   readonly where?: Json
   readonly [parameter: string]: unknown
 }
 
-/** `dryRun` is `dry_run` in a URL. */
+/** Returns the name of an option as it is in a URL: `dry_run` for `dryRun`. */
 const parameterOf = (name: string) => name.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`)
 
-/** The options of a call as a request. */
+/** Turns the options and the body of a call into a request. */
 export function sentBy(asked: Asked = {}, body?: unknown): Sent {
   const { signal, key, run, reason, version, where, ...rest } = asked
   const query: Json = {}
   for (const name in rest) query[parameterOf(name)] = rest[name]
   for (const path in where) {
     const value = where[path]
-    // In a URL, `null` is a text for texts.
+    // In a URL, `null` would be the text "null".
     if (value === null) query.filter = `${path} == null && (${query.filter ?? true})`
-    // A flag that is `false` is left out, but here it is a value.
+    // As a text, because `queryOf` leaves out a `false`.
     else if (value !== undefined) query[path] = `${value}`
   }
   return {

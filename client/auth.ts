@@ -3,20 +3,20 @@ import type { Login, SignedIn } from './answers.ts'
 import { pagesOf } from './listing.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
 
-/** A session of the user who asks. */
+/** A session of the caller. */
 export interface OwnSession {
   id: string
-  /** Whether it is the one that asks. */
+  /** Whether the caller uses this session. */
   current: boolean
-  /** How it was begun: `password`, `passkey`, `provider`. */
+  /** How the session was started: `password`, `passkey` or `provider`. */
   how: string
   [more: string]: unknown
 }
 
-/** Which account a mail is for. */
+/** The account to mail a link to. */
 export interface Account {
   readonly email: string
-  /** Default: all of them. */
+  /** Default: every user type that has an account with this e-mail. */
   readonly user_type?: string | null
 }
 
@@ -25,7 +25,7 @@ export interface MailedLink {
   readonly token: string
 }
 
-/** That it is the user who asks: the password, or a code of the second factor. */
+/** Proves that it is the user who asks: the password, or a code of the second factor. */
 export type Proof = { readonly password: string } | { readonly code: string }
 
 /** What a key may do, and for how long. */
@@ -41,7 +41,7 @@ export interface Key {
   id: number
   /** How the journal names it: `keys/7`. */
   actor: string
-  /** In whose name it acts. */
+  /** The user in whose name the key acts. */
   user: string
   name: string
   created_at: string
@@ -58,13 +58,13 @@ export interface Identity {
   created_at: string
 }
 
-/** What a browser brings back from a provider. */
+/** The code with which a provider sends the browser back. */
 export interface ProviderCode {
   readonly code: string
   readonly code_verifier?: string
 }
 
-/** An authenticator app. */
+/** The second factor: an authenticator app. */
 export interface TotpClient {
   get(options?: CallOptions): Promise<{ active: boolean; since: string | null; recovery_codes: number }>
   setUp(
@@ -78,12 +78,12 @@ export interface TotpClient {
 
 /** API keys. */
 export interface KeysClient {
-  /** `key` is the key itself. It is shown only now. */
+  /** The answer has the `key` itself, which is shown only once. */
   create(
     terms: KeyTerms & { readonly name: string; readonly user?: string },
     options?: CallOptions,
   ): Promise<Key & { key: string }>
-  /** For admins also those of a user, or of everybody. */
+  /** Admins can also list the keys of one user, or of everybody. */
   list(
     query?: { readonly user?: string; readonly everybody?: boolean },
     options?: CallOptions,
@@ -93,7 +93,6 @@ export interface KeysClient {
   end(id: number, options?: CallOptions): Promise<Key>
 }
 
-/** A passkey, as its owner sees it. */
 export interface Passkey {
   id: number
   name: string
@@ -101,14 +100,14 @@ export interface Passkey {
   used_at: string | null
 }
 
-/** Passkeys. The browser makes the credentials: `navigator.credentials`. */
+/** Passkeys. The browser creates the credentials, with `navigator.credentials`. */
 export interface PasskeysClient<User> {
   list(options?: CallOptions): Promise<Passkey[]>
-  /** For `navigator.credentials.create`. */
+  /** Returns the options for `navigator.credentials.create`. */
   options(proof: { readonly password?: string }, options?: CallOptions): Promise<Record<string, unknown>>
   add(made: { readonly name: string; readonly credential: object }, options?: CallOptions): Promise<Passkey>
   remove(id: number, options?: CallOptions): Promise<void>
-  /** For `navigator.credentials.get`. */
+  /** Returns the options for `navigator.credentials.get`. */
   loginOptions(nothing?: object, options?: CallOptions): Promise<Record<string, unknown>>
   login(made: { readonly credential: object }, options?: CallOptions): Promise<SignedIn<User>>
 }
@@ -116,12 +115,12 @@ export interface PasskeysClient<User> {
 /** Logins through providers, such as Google. */
 export interface ProvidersClient<User> {
   list(options?: CallOptions): Promise<{ name: string; start: string }[]>
-  /** Ends a login: for the `code` that the browser came back with. */
+  /** Completes a login with the `code` that the provider gave to the browser. */
   exchange(
     code: ProviderCode & { readonly second_factor?: string },
     options?: CallOptions,
   ): Promise<SignedIn<User>>
-  /** Begins to link a provider to the account: send the browser to `url`. */
+  /** Starts linking a provider to the account: send the browser to `url`. */
   link(
     name: string,
     asked: { readonly password?: string; readonly return_to?: string; readonly code_challenge?: string },
@@ -131,12 +130,12 @@ export interface ProvidersClient<User> {
 
 export interface IdentitiesClient {
   list(options?: CallOptions): Promise<Identity[]>
-  /** Ends what `providers.link` began. */
+  /** Completes what `providers.link` started. */
   add(code: ProviderCode, options?: CallOptions): Promise<Identity>
   remove(id: number, options?: CallOptions): Promise<void>
 }
 
-/** The account of the caller. `User`: who can log in, `Client`: a client of the app. */
+/** The account of the caller. `User` is the type of users, `Client` that of the client. */
 export interface AuthClient<User, Client> {
   me(options?: CallOptions): Promise<User>
   /** Replaces the stored token. The client does this itself before the token expires. */
@@ -146,11 +145,11 @@ export interface AuthClient<User, Client> {
     change: { readonly password: string; readonly new_password: string; readonly keys?: 'end' },
     options?: CallOptions,
   ): Promise<SignedIn<User>>
-  /** Mails a link, if there is such an account. */
+  /** Mails a link to set a new password, if there is such an account. */
   forgot(account: Account, options?: CallOptions): Promise<void>
-  /** Sets a new password by a mailed link. */
+  /** Sets a new password with the token of a mailed link. */
   reset(change: MailedLink & { readonly password: string }, options?: CallOptions): Promise<void>
-  /** Confirms the e-mail address by a mailed link. */
+  /** Confirms the e-mail address with the token of a mailed link. */
   verify(link: MailedLink, options?: CallOptions): Promise<void>
   sendVerification(account: Account, options?: CallOptions): Promise<void>
   readonly email: {
@@ -159,7 +158,7 @@ export interface AuthClient<User, Client> {
     confirm(link: MailedLink, options?: CallOptions): Promise<void>
     revert(link: MailedLink, options?: CallOptions): Promise<void>
   }
-  /** The places where the user is signed in. */
+  /** The sessions in which the user is logged in. */
   sessions(options?: CallOptions): Promise<OwnSession[]>
   endSession(id: string, options?: CallOptions): Promise<void>
   endOtherSessions(options?: CallOptions): Promise<void>
@@ -168,7 +167,7 @@ export interface AuthClient<User, Client> {
   readonly keys: KeysClient
   readonly providers: ProvidersClient<User>
   readonly identities: IdentitiesClient
-  /** Creates the first admin, and logs in. `token`: what the terminal of the server shows. */
+  /** Creates the first admin, and logs in. The server shows the `token` in its terminal. */
   firstAdmin(
     account: Omit<Login, 'user_type' | 'code'> & {
       readonly token: string
@@ -176,16 +175,16 @@ export interface AuthClient<User, Client> {
     },
     options?: CallOptions,
   ): Promise<SignedIn<User>>
-  /** What programs store for the user: one JSON object of at most 32 KiB. */
+  /** One JSON object of at most 32 KiB, in which programs store settings of the user. */
   preferences(options?: CallOptions): Promise<Record<string, unknown>>
   setPreferences(preferences: object, options?: CallOptions): Promise<Record<string, unknown>>
-  /** For `EventSource`, which cannot send headers. */
+  /** Returns a ticket for `EventSource`, which cannot send headers. */
   ticket(options?: CallOptions): Promise<{ ticket: string; expires_at: string }>
-  /** For admins: a client that acts as a user (`users/5`) for some minutes. */
+  /** For admins: returns a client that acts as a user (`users/5`) for some minutes. */
   as(user: string, options?: CallOptions): Promise<Client>
 }
 
-/** Keeps the token of an answer. */
+/** Stores the token of an answer. */
 export async function keepSession(transport: Transport, { body, headers }: Received): Promise<never> {
   await transport.session.keep(body as SignedIn<never>, headers.get('takeback-device'))
   return body as never

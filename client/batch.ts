@@ -32,7 +32,7 @@ export class BatchParts {
           body,
           if_match: version === undefined ? version : `"${version}"`,
         })
-        // As JSON it is a reference.
+        // In the body of a later part, it becomes a reference: `{ "id": "$0.id" }`.
         return Object.defineProperty({ id: `$${at}.id` }, 'at', { value: at }) as Made
       }
     const remove = (fixed?: object) => (id: unknown, options?: Asked) =>
@@ -48,7 +48,7 @@ export class BatchParts {
     }
   }
 
-  /** Sends them, and gives what came back for the parts that are named. */
+  /** Sends the batch, and returns the results of the given parts. */
   async send(
     transport: Transport,
     parts: readonly Made[],

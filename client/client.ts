@@ -51,12 +51,12 @@ type Anything = any
 type TypesOf<Config> = Config extends { readonly entities: infer Types } ? Types : Record<never, never>
 type RoutesOf<Config> = Config extends { readonly routes?: infer Routes } ? NonNullable<Routes> : unknown
 
-/** The calls of each Entity type; of any name where the types are not known. */
+/** The calls of each Entity type. Without the types of the app, any name is allowed. */
 type Collections<Config> = Config extends { readonly entities: infer Types }
   ? { readonly [Name in keyof Types]: EntityClient<Types, Name> }
   : { readonly [name: string]: Anything }
 
-/** What a route is sent. */
+/** The request to a route. */
 type RouteSent<Route, Path> = CallOptions & {
   readonly query?: Readonly<Record<string, string | number | boolean>>
 } & (Route extends { readonly body?: infer Body }
@@ -68,50 +68,50 @@ type RouteSent<Route, Path> = CallOptions & {
     ? unknown
     : { readonly params: Readonly<Record<PathNames<Path>, string | number>> })
 
-/** What every client has besides its Entity types. */
+/** The calls of a client besides those of its Entity types. */
 export interface ClientCalls<Config, Types = TypesOf<Config>> {
   login(login: Login, options?: CallOptions): Promise<SignedIn<SignedInUser<Types>>>
   logout(options?: CallOptions): Promise<void>
   readonly auth: AuthClient<SignedInUser<Types>, Client<Config>>
   readonly operations: OperationsClient
-  /** Writes of any kind, all of them or none, as one operation. The results are those of the parts that are returned. */
+  /** Sends any writes as one operation: all or none. The results are those of the parts that `build` returns. */
   batch<const Parts extends readonly Part<unknown>[] | []>(
     build: (batch: BatchBuilder<Types>) => Parts,
     options?: CallOptions,
   ): Promise<BatchAnswer<Parts>>
   /**
-   * What a write would do: `preview((api) => api.rooms.delete(5))`. Nothing is written. The same call with `{ plan }` does
-   * exactly that, or nothing.
+   * Returns what a write would do: `preview((api) => api.rooms.delete(5))`. Nothing is written. The same call with `{
+   * plan }` does exactly that, or nothing.
    */
   preview(run: (api: Client<Config>) => PromiseLike<unknown>): Promise<Preview>
-  /** What has changed since a position. */
+  /** Returns the changes since a position. */
   changes(query?: ChangesQuery & CallOptions): Promise<ChangesPage>
-  /** Whether a request would succeed. */
+  /** Returns whether a request would succeed. */
   may(question: MayQuestion, options?: CallOptions): Promise<MayAnswer>
-  /** A call of `/api/system/`, for admins: `route('POST /api/system/jobs/:name/run/', { params: { name: 'nightly' } })`. */
+  /** Calls `/api/system/`, for admins: `route('POST /api/system/jobs/:name/run/', { params: { name: 'nightly' } })`. */
   route<Path extends keyof SystemCalls>(
     path: Path,
     sent?: CallOptions & Omit<SystemCalls[Path], 'answer'>,
   ): Promise<SystemCalls[Path]['answer']>
-  /** A route of the app: `route('POST /api/checkout/', { body })`. Give the type that you expect back. */
+  /** Calls a route of the app: `route('POST /api/checkout/', { body })`. Give the type that you expect back. */
   route<Path extends keyof RoutesOf<Config> & string, Answer = unknown>(
     path: Path,
     sent: RouteSent<RoutesOf<Config>[Path], Path>,
   ): Promise<Answer>
-  /** What the caller may know about the declaration. */
+  /** Returns the declaration, as far as the caller may know it. */
   model(options?: CallOptions): Promise<ApiModel>
   health(options?: CallOptions): Promise<{ status: string }>
   healthDetails(options?: CallOptions): Promise<Record<string, unknown>>
   /** The OpenAPI document. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>
-  /** The Entity types again: for those that are called as something above. */
+  /** All Entity types: for those that have the name of a call above. */
   readonly entities: Collections<Config>
 }
 
 /** A client of an app. */
 export type Client<Config = unknown> = Collections<Config> & ClientCalls<Config>
 
-/** The Entity type with the same name as a call of the client is under `entities`. */
+/** Returns a client of the app at a URL. Entity types with the name of a call, such as `auth`, are under `entities`. */
 export function connect<Config = unknown>(url: string, options: ConnectOptions = {}): Client<Config> {
   return clientOf(new Transport(url, options)) as Client<Config>
 }
@@ -126,7 +126,7 @@ function clientOf(transport: Transport): Client {
   return named(entity, { ...callsOf(transport, entity), entities: named(entity) }) as Client
 }
 
-/** Whatever its names are asked for, unless `own` has them. */
+/** Returns an object that makes the value of any name, unless `own` has one. */
 function named(make: (name: string) => unknown, own: object = {}): object {
   return new Proxy(own, {
     get: (target, name) =>

@@ -7,22 +7,22 @@ export { ApiError, InvalidData }
 export class Unauthenticated extends ApiError {}
 /** 403: a rule forbids it. */
 export class Forbidden extends ApiError {}
-/** 404: there is nothing there, or nothing that one may see. */
+/** 404: there is nothing, or nothing that the caller may see. */
 export class NotFound extends ApiError {}
 /** 409: a conflict with other data; `code` and `errors` say which. */
 export class Conflict extends ApiError {}
 /** 410: the journal does not go back that far. */
 export class Gone extends ApiError {}
-/** 412: it was changed since it was read. */
+/** 412: the Entity was changed since it was read. */
 export class Stale extends ApiError {}
 /** 429: too many requests, or too many failed logins. */
 export class TooMany extends ApiError {}
-/** 5xx: the server could not do it. */
+/** 5xx: the server failed. */
 export class ServerError extends ApiError {}
 /** No answer: the network or the server is down. */
 export class NetworkError extends Error {}
 
-/** A field that others have changed. Only those who may see the history learn who did it. */
+/** A field that others have changed. Only callers who may see the history learn by whom. */
 export interface FieldConflict {
   readonly now: unknown
   readonly version?: number
@@ -33,19 +33,19 @@ export interface FieldConflict {
 
 /** 409: others have changed the same fields since the `base` of an update. */
 export class ChangedMeanwhile extends Conflict {
-  /** The current version: send it as `base` to overwrite what others have done. */
+  /** The current version. Send it as `base` to overwrite the changes of others. */
   declare readonly version: number
-  /** By dot path. Not in batches. */
+  /** The conflicts by dot path. Missing in batches. */
   declare readonly conflicts?: Readonly<Record<string, FieldConflict>>
 }
 
-/** 412: it would no longer do what the `plan` says. */
+/** 412: the call would no longer do what its `plan` says. */
 export class PlanChanged extends Stale {
-  /** What it would do now. */
+  /** What the call would do now. */
   declare readonly preview: unknown
 }
 
-/** The key of an agent must plan first: nothing was written. The same call with `preview.plan` does it. */
+/** The key of an agent must preview its writes: nothing was written. The same call with `preview.plan` writes it. */
 export class PlanFirst extends Error {
   declare readonly preview: Preview
 }
@@ -64,13 +64,13 @@ const byStatus: Record<number, typeof ApiError> = {
   429: TooMany,
 }
 
-/** What an answer with an error is thrown as. What it has besides becomes a property. */
+/** Returns the error to throw for an answer. Other keys of the answer become properties of the error. */
 export function errorOf(status: number, text: string): ApiError {
   let body: { message?: string; code?: string; errors?: Record<string, string[]> } = {}
   try {
     body = JSON.parse(text)
   } catch {
-    // Not one of the server's own: a proxy has answered.
+    // The body is not JSON: a proxy has answered, not the server.
   }
   const { message = `HTTP ${status}`, code = 'unknown', errors, ...more } = body
   const Type = byCode[code] ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)

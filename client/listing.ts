@@ -2,7 +2,7 @@ import { type Asked, type Json, sentBy } from './asked.ts'
 import type { Transport } from './transport.ts'
 import type { Listing, ListPage } from './types.ts'
 
-/** The list at a path, with `made` applied to its items: a promise of the first page that also iterates over all pages. */
+/** Returns a list whose items are mapped by `made`: a promise of the first page that also iterates over all pages. */
 export function pagesOf<T>(
   transport: Transport,
   path: string,

@@ -1,57 +1,57 @@
-/** What `GET /api/model/` answers: what the caller may know of the declaration. Nothing here runs. */
+/** The answer of `GET /api/model/`: the declaration, as far as the caller may know it. Types only. */
 
-/** `some`: it depends on the Entity and its values. */
+/** `some` means that it depends on the Entity and its values. */
 export type Possible = boolean | 'some'
 
 export interface ModelItem {
-  /** As it is declared: `text`, `email`, `url`, `choice`, `integer`, `ref`, `list`, `object` … */
+  /** The declared type: `text`, `email`, `url`, `choice`, `integer`, `ref`, `list`, `object` … */
   type: string
   label: string | null
   description: string | null
-  /** Must be sent with a create. */
+  /** Whether a create must send it. */
   required: boolean
   nullable: boolean
-  /** Of texts, characters; of lists, items; of decimals, as texts. */
+  /** Counts characters in texts and items in lists. Decimals have it as a text. */
   min?: number | string
   max?: number | string
   pattern?: string
   choices?: string[]
-  /** Digits behind the point, of decimals. */
+  /** The number of digits after the point of a decimal. */
   scale?: number
   unique?: boolean
   search?: boolean
   fold?: boolean
   sort?: 'fold'
   example?: unknown
-  /** Of references: the type, or `null` if the caller may not know it. */
+  /** The type that a reference refers to; `null` if the caller may not know it. */
   to?: string | null
   on_delete?: 'restrict' | 'cascade' | 'clear'
   as?: string
-  /** Of lists of objects with a reference: its name in the items. */
+  /** The name of the reference in the items, for a list of objects with one. */
   member?: string
-  /** Of objects. */
+  /** The fields of an object. */
   fields?: ModelField[]
-  /** Of lists. */
+  /** The items of a list. */
   items?: ModelItem
 }
 
 export interface ModelField extends ModelItem {
-  /** The dot path; in the items of a list, it begins in the item. */
+  /** The dot path. In the items of a list, it starts at the item. */
   path: string
   name: string
   default?: unknown
-  /** What the server sets if it is not sent. */
+  /** What the server sets if no value is sent: the caller, the time, or an expression. */
   provided?: 'me' | 'now' | 'server'
   computed?: true
-  /** Of computed fields, for admins. */
+  /** The expression of a computed field, for admins. */
   expression?: string
-  /** The caller can never set it. Not there in the items of lists, as all that follows. */
+  /** Whether the caller can never set it. Items of lists do not have this key or those below. */
   read_only?: boolean
   may?: { read: Possible; create: Possible; update: Possible }
-  /** By its path; of a reference, by the `id`. */
+  /** Whether lists can be sorted by its path; a reference is sorted by its `id`. */
   sortable?: boolean
   filterable?: boolean
-  /** For admins. */
+  /** Only for admins. */
   rules?: { read?: string; write?: string }
 }
 
@@ -60,7 +60,7 @@ export interface ModelLogin {
   login_with: string
   verify: boolean
   second: 'none' | 'optional' | 'required'
-  /** Anybody may create an account. */
+  /** Whether anybody may create an account. */
   sign_up: boolean
   password_min: number
 }
@@ -69,7 +69,7 @@ export interface ModelEntity {
   name: string
   label: string | null
   description: string | null
-  /** The dot path of the text that names an Entity. */
+  /** The dot path of the text that serves as the title of an Entity. */
   title: string | null
   may: Record<'list' | 'create' | 'read' | 'update' | 'delete' | 'restore' | 'purge' | 'history', Possible>
   fields: ModelField[]
@@ -86,19 +86,19 @@ export interface ModelEntity {
   search: boolean
   retention: { trash_ms: number | null; journal_ms: number | null }
   login: ModelLogin | null
-  /** For admins. */
+  /** Only for admins. */
   rules?: { access: Record<string, string>; named: Record<string, string> }
 }
 
 export interface ApiModel {
   entities: ModelEntity[]
-  /** The caller passes every rule. */
+  /** Whether the caller passes every rule. */
   admin: boolean
   sign_in: {
     types: (ModelLogin & { entity: string | null })[]
     providers: { name: string; label: string; start: string }[]
     passkeys: boolean
-    /** What the account of the first admin needs; `null` once there is an admin. */
+    /** What is needed to create the first admin; `null` once there is an admin. */
     first_admin: { user_type: string; password_min: number; fields: ModelField[] } | null
   }
   limits: Record<string, number>

@@ -1,19 +1,19 @@
-/** What is kept between calls. */
+/** The part of a session that the client stores between calls. */
 export interface KeptSession {
   readonly token?: string
-  /** When to get a new token, in milliseconds since 1970. */
+  /** When to refresh the token, in milliseconds since 1970. */
   readonly refreshAt?: number
   /** The `Takeback-Device` of a login. It outlives the session. */
   readonly device?: string | undefined
 }
 
-/** Where the session is kept. */
+/** Stores the session. */
 export interface SessionStore {
   read(): KeptSession | undefined | Promise<KeptSession | undefined>
   write(session: KeptSession): void | Promise<void>
 }
 
-/** Until this page or process ends. */
+/** Stores the session until this page or process ends. */
 function inMemory(): SessionStore {
   let kept: KeptSession = {}
   return {
@@ -24,7 +24,7 @@ function inMemory(): SessionStore {
   }
 }
 
-/** In the browser: for all pages of this origin, until somebody logs out. */
+/** Stores the session for all pages of this origin, until the user logs out. */
 function inLocalStorage(name: string): SessionStore {
   return {
     read: () => JSON.parse(localStorage.getItem(name) ?? '{}') as KeptSession,
@@ -32,16 +32,16 @@ function inLocalStorage(name: string): SessionStore {
   }
 }
 
-/** What a login, a refresh and a change of password answer. */
+/** The answer to a login, a refresh and a change of password. */
 interface Issued {
   readonly token: string
   readonly expires_at: string
 }
 
-/** Gets a new token for the one that it is given; undefined if that is dead. */
+/** Exchanges a token for a new one. Returns undefined if the token is no longer valid. */
 type Refresh = (token: string) => Promise<Issued | undefined>
 
-/** Keeps the token, and renews it before it expires: once, however many calls want it. */
+/** Stores the token, and refreshes it before it expires: once, no matter how many calls need it. */
 export class Session {
   readonly #store: SessionStore
   readonly #name: string
@@ -61,7 +61,7 @@ export class Session {
     this.#renewing ??= this.#renew(token).finally(() => {
       this.#renewing = undefined
     })
-    // Without an answer, the old token is used for as long as it lasts.
+    // If there is no answer, the old token is used until it expires.
     await this.#renewing.catch(() => {})
     return (await this.#read()).token
   }
@@ -78,7 +78,7 @@ export class Session {
     })
   }
 
-  /** Forgets a token, or whatever there is. False if there is a newer one by now. */
+  /** Forgets the given token, or any token. Returns false if there is a newer one by now. */
   async drop(token?: string): Promise<boolean> {
     await this.#renewing?.catch(() => {})
     const { device, token: known } = await this.#read()
@@ -91,7 +91,7 @@ export class Session {
     return (await this.#store.read()) ?? {}
   }
 
-  /** A refresh ends the old token, so of several pages with one session only one may do it. */
+  /** A refresh ends the old token, so only one of the pages that share a session may send it. */
   async #renew(old: string): Promise<void> {
     const run = async () => {
       if ((await this.#read()).token !== old) return
@@ -104,14 +104,14 @@ export class Session {
   }
 }
 
-/** By the server's clock, which the one of this machine may not agree with. */
+/** Returns when the token was issued, by the server's clock: the clock of this machine may be wrong. */
 function issuedAt(token: string): number {
   let at = 0
   try {
     const [, claims = ''] = token.split('.')
     at = JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))).iat * 1000
   } catch {
-    // Not a token of the server's own.
+    // The token is not a JWT.
   }
   return at || Date.now()
 }

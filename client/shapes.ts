@@ -1,26 +1,26 @@
 import type { Page } from '../src/declare/api-types.ts'
 import type { DeclaredFields, EntityKeys, SeenEntity, Simplified } from '../src/declare/infer.ts'
 
-/** What an answer looks like with `expand` and `fields`. Nothing here runs. */
+/** The types of answers with `expand` and `fields`. Types only. */
 
-/** The names at the top of an Entity. */
+/** The keys of an Entity. */
 export type KeyOf<Type> = keyof SeenEntity<Type> & string
 
-/** A dot path: the name at its beginning is known. */
+/** A dot path. Only its first name is checked. */
 export type PathOf<Type> = KeyOf<Type> | `${KeyOf<Type>}.${string}`
 
-/** `-starts_at` */
+/** A dot path, with a minus if descending: `-starts_at`. */
 export type SortOf<Type> = PathOf<Type> | `-${PathOf<Type>}`
 
 // Expansions.
 
-/** The names of fields that are references, or that have some inside. */
+/** The names of fields that are references, or may contain some. */
 type ReferringKey<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends { readonly type: 'ref' | 'object' | 'list' } ? Name : never
 }[keyof Fields] &
   string
 
-/** The fields by which others refer to a type, with the name for them. */
+/** The `as` names of all fields that refer to `Target`. */
 type ReferrerIn<Fields, Target> = {
   [Name in keyof Fields]: Fields[Name] extends { readonly target: Target; readonly as: infer As }
     ? As
@@ -29,14 +29,14 @@ type ReferrerIn<Fields, Target> = {
       : never
 }[keyof Fields]
 
-/** The names that a type has for those that refer to it, by their types. */
+/** The names under which each type's Entities can be expanded as referrers of `Name`. */
 type Referrers<Types, Name> = { [From in keyof Types]: ReferrerIn<DeclaredFields<Types[From]>, Name> }
 
 type ExpandKey<Types, Name extends keyof Types> =
   | ReferringKey<DeclaredFields<Types[Name]>>
   | (Referrers<Types, Name>[keyof Types] & string)
 
-/** `room`, `room.house`, `bookings(limit=5)`: the name at its beginning is known. */
+/** A path to expand: `room`, `room.house`, `bookings(limit=5)`. Only its first name is checked. */
 export type ExpandOf<Types, Name extends keyof Types> =
   | ExpandKey<Types, Name>
   | `${ExpandKey<Types, Name>}${'.' | '('}${string}`
@@ -44,7 +44,7 @@ export type ExpandOf<Types, Name extends keyof Types> =
 /** A path without its options. */
 type Bare<Path> = Path extends `${infer Name}(${string}` ? Name : Path
 
-/** What the paths say of a name: `''` is the name itself, others go on inside. */
+/** The rest of each path after a name: `''` for the name itself. */
 type Behind<Path, Name extends string> = Path extends Name
   ? ''
   : Path extends `${Name}.${infer Rest}`
@@ -71,7 +71,7 @@ type ExpandedFields<Types, Fields, Shape, Path> = {
     : Shape[Name]
 }
 
-/** The types that refer to one under a name, as pages. */
+/** The pages of referrers that are expanded, by their `as` names. */
 type ExpandedReferrers<Types, Name, Path> = {
   [From in keyof Types as Referrers<Types, Name>[From] & Heads<Path> & string]: Page<
     Expanded<
@@ -85,7 +85,7 @@ type ExpandedReferrers<Types, Name, Path> = {
 
 type Heads<Path> = Path extends `${infer Head}.${string}` ? Head : Path
 
-/** An Entity with what was expanded in place of references. */
+/** An Entity with its expanded references and referrers. */
 type Expanded<Types, Name extends keyof Types, Shape, Path> = [Path] extends [never]
   ? Shape
   : Simplified<
@@ -113,11 +113,11 @@ type ChosenShape<Type, Path> = [Path] extends [never]
   ? SeenEntity<Type>
   : Simplified<Chosen<SeenEntity<Type>, Path | 'id'>>
 
-/** With expanded references, whether they are among the chosen fields or not. */
+/** The chosen fields, and also the references that are expanded. */
 type WithExpanded<Type, Shape, Path> = Shape &
   Pick<SeenEntity<Type>, Exclude<Heads<Path> & KeyOf<Type>, keyof Shape>>
 
-/** An Entity as a list or a read answers it. `id` is always there. */
+/** An Entity as `list` and `get` return it. `id` is always there. */
 export type Answered<Types, Name extends keyof Types, Expand, Chosen> = [Expand] extends [never]
   ? ChosenShape<Types[Name], Chosen>
   : Expanded<
@@ -127,14 +127,14 @@ export type Answered<Types, Name extends keyof Types, Expand, Chosen> = [Expand]
       Bare<Expand>
     >
 
-/** What login makes of the users. */
+/** A user of one login type, as a login returns it. */
 type LoginUser<Type> = Type extends { readonly login?: { readonly userType: infer UserType extends string } }
   ? [UserType] extends [never]
     ? never
     : Simplified<SeenEntity<Type> & { user_type: UserType; password_expires_at?: string; acting?: string }>
   : never
 
-/** A user of any login type, as they see themselves. */
+/** The caller, of any login type. */
 export type SignedInUser<Types> = [{ [Name in keyof Types]: LoginUser<Types[Name]> }[keyof Types]] extends [
   infer User,
 ]

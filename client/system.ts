@@ -1,4 +1,4 @@
-/** What the calls of `/api/system/`, and others for admins alone, answer. Nothing here runs. */
+/** The calls of `/api/system/`, and others that only admins can use. Types only. */
 
 /** A background task that is not done yet. */
 export interface Task {
@@ -30,7 +30,7 @@ export interface JobState {
   zone: string
   status: 'never' | 'ok' | 'failed'
   last: string | null
-  /** `null` while it runs. */
+  /** When the job runs next; `null` while it runs. */
   next: string | null
   holder: string | null
   error: string | null
@@ -53,14 +53,14 @@ export interface WebhookState {
 
 interface Durations {
   count: number
-  /** Answers from 500 on. */
+  /** Answers with a status of 500 or more. */
   errors: number
   p50_ms: number
   p95_ms: number
   max_ms: number
 }
 
-/** What one instance has answered since its start. */
+/** Statistics of the requests that one instance has answered since its start. */
 export interface RequestFigures {
   instance: string
   since: string
@@ -83,15 +83,15 @@ export interface Migrations {
   plan: { path: string; what: string; effect: 'safe' | 'aside' | 'refused' }[]
 }
 
-/** Of somebody who was invited and has not set a password yet. */
+/** An invitation of a user who has not set a password yet. */
 export interface OpenInvitation {
-  /** `users/5` */
+  /** The user: `users/5`. */
   user: string
   expires_at: string
   expired: boolean
 }
 
-/** The calls, for `route`: what each takes and answers. */
+/** The query, parameters, body and answer of each call, for `route`. */
 export interface SystemCalls {
   'GET /api/system/tasks/': {
     query?: TaskQuery
@@ -103,7 +103,7 @@ export interface SystemCalls {
   }
   'POST /api/system/tasks/:id/retry/': { params: { id: number }; answer: { retried: number } }
   'GET /api/system/jobs/': { answer: { data: JobState[] } }
-  /** In the background: the list tells how it went. */
+  /** Starts the job in the background: `GET /api/system/jobs/` shows how it went. */
   'POST /api/system/jobs/:name/run/': { params: { name: string }; answer: { name: string } }
   'GET /api/system/requests/': { answer: RequestFigures }
   'GET /api/system/migrations/': { answer: Migrations }

@@ -22,20 +22,20 @@ import type {
 import type { Answered, ExpandOf, KeyOf, PathOf, SortOf } from './shapes.ts'
 import type { CallOptions } from './transport.ts'
 
-/** The types of a client. Nothing here runs. */
+/** The calls of a client, typed from the declarations. Types only. */
 
 // Lists.
 
-/** What can be asked of a list, a read and a live list. */
+/** The options that a read and a list have in common. */
 export interface GetQuery<Expand, Chosen> {
   /** References to replace by their Entities: `['room', 'room.house']`. */
   readonly expand?: readonly Expand[]
-  /** Only these dot paths. `id` is always there. */
+  /** Returns only these dot paths. `id` is always there. */
   readonly fields?: readonly Chosen[]
 }
 
 export interface SelectQuery<Type> extends Pick<ListRequest, 'filter' | 'search' | 'trashed' | 'at'> {
-  /** Equalities by dot path: `{ 'room.id': 5 }`. A field with the name of a parameter needs `filter`. */
+  /** Equalities by dot path: `{ 'room.id': 5 }`. A field that has the name of a parameter needs `filter`. */
   readonly where?: { readonly [Path in Exclude<KeyOf<Type>, Parameters>]?: Equal } & {
     readonly [Path in `${KeyOf<Type>}.${string}`]?: Equal
   }
@@ -53,31 +53,31 @@ export interface ListQuery<Type, Expand, Chosen>
 
 export interface LiveQuery<Type, Chosen> extends Pick<GetQuery<never, Chosen>, 'fields'> {
   readonly filter?: string
-  /** Sorted in the client: `null` first, texts by UTF-16 code units. Default: by `id`. */
+  /** The client sorts: `null` first, texts by UTF-16 code units. Default: by `id`. */
   readonly sort?: SortOf<Type> | readonly SortOf<Type>[]
 }
 
 export interface LiveOptions {
   readonly signal?: AbortSignal
-  /** What ends the list for good: it may not be read, or the filter is wrong. Default: `console.error`. */
+  /** Called when the list ends for good: it may not be read, or the filter is wrong. Default: `console.error`. */
   onError?(error: unknown): void
 }
 
-/** A page, and where it was read. */
+/** A page, and the position at which it was read. */
 export interface ListPage<Entity> extends Page<Entity> {
-  /** The `Takeback-Position`, for `changes`. */
+  /** The `Takeback-Position`, to pass to `changes` as `since`. */
   position: string | null
 }
 
-/** A list: `await` gives its first page, which is read at once; `for await` gives each of its Entities, page by page. */
+/** A list. The first page is read at once: `await` returns it. `for await` iterates over the Entities of all pages. */
 export interface Listing<Entity> extends Promise<ListPage<Entity>>, AsyncIterable<Entity> {
-  /** All of them. */
+  /** Returns the Entities of all pages. */
   all(): Promise<Entity[]>
 }
 
 // Entities.
 
-/** What an Entity that a client has returned can do. Fields of the same name win. */
+/** The calls of an Entity that the client has returned. A field of the same name hides the call. */
 export interface HandleCalls<Types, Name extends keyof Types> {
   /** The operation that wrote it; `null` if it was only read. */
   readonly operation: string | null
@@ -98,35 +98,35 @@ export interface HandleCalls<Types, Name extends keyof Types> {
   reload(options?: CallOptions): Promise<Handle<Types, Name>>
 }
 
-/** An Entity as data, with calls that are not part of it: JSON and `{ ...entity }` leave them out. */
+/** An Entity as data, with hidden calls: JSON and `{ ...entity }` leave them out. */
 export type Handle<Types, Name extends keyof Types, Shape = SeenEntity<Types[Name]>> = Shape &
   Omit<HandleCalls<Types, Name>, keyof Shape>
 
 export type PageQuery = Pick<ListRequest, 'limit' | 'cursor'>
 
 export interface RestoreOptions extends WriteOptions {
-  /** `targets` also restores deleted Entities that it refers to. */
+  /** `targets` also restores the deleted Entities that this one refers to. */
   readonly with?: 'targets'
 }
 
-/** Of an undo of one Entity. */
+/** Options for the undo of one Entity. */
 export interface StepOptions extends WriteOptions, Pick<UndoOptions, 'dryRun'> {
   readonly with?: 'targets' | 'dependents' | 'targets,dependents'
   /** The `next` of a dry run. */
   readonly cursor?: string
 }
 
-/** Of an undo of operations. */
+/** Options for the undo of operations. */
 export type TakeBackOptions = UndoOptions & Omit<StepOptions, 'version'>
 
 /** The calls of one Entity type. */
 export interface EntityClient<Types, Name extends keyof Types> {
-  /** With `invite`, a user without a password is mailed a link that sets it. */
+  /** Creates an Entity. With `invite`, a user without a password is mailed a link to set one. */
   create(
     body: NewEntity<Types[Name]>,
     options?: { readonly invite?: boolean } & CallOptions,
   ): Promise<Handle<Types, Name>>
-  /** All of them or none, as one operation. */
+  /** Creates all of them or none, as one operation. */
   create(bodies: readonly NewEntity<Types[Name]>[], options?: CallOptions): Promise<Handle<Types, Name>[]>
   get<const Expand extends ExpandOf<Types, Name> = never, const Chosen extends PathOf<Types[Name]> = never>(
     id: number,
@@ -135,15 +135,15 @@ export interface EntityClient<Types, Name extends keyof Types> {
   list<const Expand extends ExpandOf<Types, Name> = never, const Chosen extends PathOf<Types[Name]> = never>(
     query?: ListQuery<Types[Name], Expand, Chosen> & CallOptions,
   ): Listing<Handle<Types, Name, Answered<Types, Name, Expand, Chosen>>>
-  /** Counts, sums and more of what the list would return. */
+  /** Returns counts, sums and more of what the list would return. */
   summary(query: SummaryQuery & SelectQuery<Types[Name]> & CallOptions): Listing<SummaryItem>
-  /** The keys that are left out stay as they are. */
+  /** Changes the given keys. The others stay as they are. */
   update(
     id: number,
     changes: EntityPatch<Types[Name]>,
     options?: UpdateOptions & CallOptions,
   ): Promise<Handle<Types, Name>>
-  /** The keys that are left out get their default, or `null`. */
+  /** Replaces all values. Keys that are left out get their default, or `null`. */
   replace(
     id: number,
     body: NewEntity<Types[Name]>,
@@ -159,11 +159,11 @@ export interface EntityClient<Types, Name extends keyof Types> {
     options: UpsertOptions<Types[Name]> & CallOptions,
   ): Promise<Handle<Types, Name>[]>
   delete(id: number, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
-  /** Takes back exactly the operation that deleted it. */
+  /** Takes back exactly the operation that deleted the Entity. */
   restore(id: number, options?: RestoreOptions & CallOptions): Promise<Handle<Types, Name>>
   /** Erases a deleted Entity for good. */
   purge(id: number, options?: CallOptions): Promise<void>
-  /** Changes all that match a filter, as one operation. */
+  /** Changes all Entities that match a filter, as one operation. */
   updateAll(
     filter: string,
     changes: EntityPatch<Types[Name]>,
@@ -171,12 +171,12 @@ export interface EntityClient<Types, Name extends keyof Types> {
   ): Promise<ChangedMany>
   deleteAll(filter: string, options?: ManyOptions & CallOptions): Promise<ChangedMany>
   history(id: number, query?: PageQuery & CallOptions): Listing<HistoryEntry>
-  /** Writes the values of a version as a new one. */
+  /** Writes the values of an old version as a new version. */
   revert(id: number, version: number, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
   /** Takes back the last change of one Entity. */
   undo(id: number, options?: StepOptions & CallOptions): Promise<UndoResult>
   redo(id: number, options?: StepOptions & CallOptions): Promise<UndoResult>
-  /** Calls back with the whole list, now and after each change, until it is stopped. */
+  /** Calls `changed` with the whole list, now and after each change. Returns a function that ends it. */
   live<const Chosen extends PathOf<Types[Name]> = never>(
     query: LiveQuery<Types[Name], Chosen>,
     changed: (all: Handle<Types, Name, Answered<Types, Name, never, Chosen>>[]) => void,
@@ -185,16 +185,16 @@ export interface EntityClient<Types, Name extends keyof Types> {
 }
 
 export interface UpsertOptions<Type> {
-  /** The values that are unique, alone or together: `['email']`. */
+  /** Dot paths that are unique, alone or together: `['email']`. */
   readonly match: readonly PathOf<Type>[]
 }
 
 // Batches.
 
-/** A write of a batch. In later parts it is a reference to the Entity, and `id` is its id. */
+/** One write of a batch. Later parts can use it as a reference, and its `id` as an id. */
 export interface Part<Result> {
   readonly id: `$${number}.id`
-  /** Never there: what comes back at its place. */
+  /** Never set: it carries the type of the result. */
   readonly result?: Result
 }
 
@@ -223,9 +223,9 @@ export interface BatchEntity<Types, Name extends keyof Types> {
 export type BatchBuilder<Types> = { readonly [Name in keyof Types]: BatchEntity<Types, Name> }
 
 export interface BatchAnswer<Parts> {
-  /** `null` if nothing was written. */
+  /** The id of the operation; `null` if nothing was written. */
   operation: string | null
-  /** By the place of each part that was returned. */
+  /** The results of the parts that `build` returned, in their order. */
   results: { -readonly [At in keyof Parts]: Parts[At] extends Part<infer Result> ? Result : never }
 }
 
@@ -234,9 +234,9 @@ export interface BatchAnswer<Parts> {
 export interface OperationsClient {
   list(query?: OperationQuery & CallOptions): Listing<Operation>
   get(id: string, query?: PageQuery & CallOptions): Promise<OperationInFull>
-  /** Takes back a whole operation, as a new one. */
+  /** Takes back a whole operation, by a new operation. */
   undo(id: string, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
-  /** An undo of an undo. */
+  /** Takes back an undo. */
   redo(id: string, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
   /** Takes back all operations that match. */
   undoAll(

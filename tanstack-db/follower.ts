@@ -6,17 +6,17 @@ import { growing, pause } from '../client/transport.ts'
 import type { AnyApi, Entry, WriteQueue } from './queue.ts'
 import { merged, type QueuedPart } from './queued-write.ts'
 
-/** In the metadata of a mutation: it shows a write that is in the queue already. */
+/** The metadata key of a mutation that shows a write of the queue: it has the id of that write. */
 export const QUEUED = 'takeback_write'
-/** The feed may show a write before its answer arrives. */
+/** How many operations are remembered, because the feed may show a write before its answer arrives. */
 const OPERATIONS_KEPT = 500
-/** The first pause is one or two seconds. */
+/** Makes the first pause one to two seconds long. */
 const FIRST_PAUSE = 3
 
 export type AnyCollection = Collection<Row, number>
 type Sync = Parameters<SyncConfig<Row, number>['sync']>[0]
 
-/** What a collection follows. */
+/** The rows that a collection follows. */
 export interface Followed {
   readonly entity: string
   readonly filter?: string
@@ -44,7 +44,7 @@ export class Follower {
     this.followed = followed
   }
 
-  /** The list, then its changes. */
+  /** Reads the list, then follows its changes. */
   follow(sync: Sync): () => void {
     const { entity, onError } = this.followed
     const known = new Set<number>()
@@ -76,7 +76,7 @@ export class Follower {
     return filter === undefined ? {} : { filter }
   }
 
-  /** Until the feed has shown a write. */
+  /** Waits until the feed has shown a write. */
   async settle({ write, answered }: Pick<Entry, 'write' | 'answered'>, isInsert: boolean): Promise<void> {
     this.#writes.add(write.id)
     this.#underWay++
@@ -87,8 +87,8 @@ export class Follower {
       this.#underWay--
       this.#tell()
     }
-    // TanStack DB holds back what the feed tells while other writes are under way. A new row, which gets another key by
-    // it, would be missing until then.
+    // While other writes are under way, TanStack DB holds back the changes of the feed. An inserted row, which gets its
+    // real key from the feed, would be missing until then.
     if (isInsert) await this.#until(() => this.#underWay === 0)
   }
 
@@ -115,7 +115,7 @@ export class Follower {
         since = next
       }
     } catch {
-      // The network is away, or the list is about to be read anew.
+      // The network is down, or the list is about to be read again.
     }
     return false
   }
@@ -141,7 +141,7 @@ export class Follower {
     for (const look of this.#waiting) look()
   }
 
-  /** Shows writes of an earlier page, or of before the collection was cleaned up. */
+  /** Shows pending writes of an earlier page load, or from before the collection was cleaned up. */
   #restore(collection: AnyCollection): void {
     if (!this.#isFollowing || collection.status === 'error') return
     for (const { id, parts } of this.queue.pending) {
@@ -152,7 +152,7 @@ export class Follower {
   }
 }
 
-/** The list, read anew. TanStack DB shows it at once, also while writes are under way. */
+/** Replaces all rows by the list. TanStack DB shows them at once, even while writes are under way. */
 function fill(sync: Sync, rows: ReadonlyMap<number, Row>, known: Set<number>): void {
   known.clear()
   sync.begin()
@@ -182,7 +182,7 @@ function apply(
   sync.commit()
 }
 
-/** Changes of rows that are not there yet must wait for the list. */
+/** Whether the collection has the rows that the parts change, and none that they insert. If not, they wait. */
 function canShow(collection: AnyCollection, parts: readonly QueuedPart[]): boolean {
   return parts.every(({ type, id }) => collection.has(id) !== (type === 'insert'))
 }

@@ -1,15 +1,15 @@
 import type { QueuedWrite } from './queued-write.ts'
 
-/** Where writes are kept that are not sent yet. */
+/** Stores writes that are not sent yet. */
 export interface QueueStore {
-  /** All of them, in any order. */
+  /** Returns all writes, in any order. */
   read(): readonly QueuedWrite[] | Promise<readonly QueuedWrite[]>
-  /** Keeps a write, in place of the one with the same id. */
+  /** Stores a write. It replaces one with the same id. */
   put(write: QueuedWrite): void | Promise<void>
   remove(id: string): void | Promise<void>
 }
 
-/** One item for each write, so that pages of the same origin do not overwrite each other's list. */
+/** Stores each write under its own key, so that pages of one origin do not overwrite each other's writes. */
 export function inLocalStorage(name: string): QueueStore {
   const prefix = `takeback queue ${name} `
   return {
@@ -22,7 +22,7 @@ export function inLocalStorage(name: string): QueueStore {
   }
 }
 
-/** Until this page or process ends. */
+/** Stores writes until this page or process ends. */
 export function inMemory(): QueueStore {
   return { read: () => [], put: () => {}, remove: () => {} }
 }

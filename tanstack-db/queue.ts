@@ -8,15 +8,15 @@ import { type QueuedPart, type QueuedWrite, rebased, type WriteAnswer, withIds }
 
 export interface OfflineOptions {
   /**
-   * Tells queues of one origin apart. Name it after the user: writes are sent by whoever is signed in when the network is
+   * Distinguishes queues of one origin. Include the user: writes are sent as whoever is logged in when the network is
    * back.
    */
   readonly name: string
-  /** Default: in `localStorage`. */
+  /** Default: `localStorage`. */
   readonly store?: QueueStore
-  /** A write that the server has refused. It is rolled back. Default: `console.error`. */
+  /** Called for each write that the server refused. It is rolled back. Default: `console.error`. */
   onRefused?(error: unknown, write: QueuedWrite): void
-  /** How many writes are not answered yet. */
+  /** Called with the number of writes that are not answered yet. */
   onPending?(count: number): void
 }
 
@@ -45,7 +45,7 @@ export interface Entry {
   refuse(error: unknown): void
 }
 
-/** More writes than anybody makes before the feed has shown the first of them. */
+/** More writes than anybody makes before the feed shows the first of them. */
 const ANSWERS_KEPT = 200
 
 /** Sends writes one after the other, in the order in which they were made. */
@@ -53,17 +53,17 @@ export class WriteQueue {
   readonly #api: AnyApi
   readonly #store: QueueStore
   readonly #options: Partial<OfflineOptions>
-  /** Without a store, a write that gets no answer is refused. */
+  /** Whether a write that gets no answer is retried. Without offline options it is refused. */
   readonly #isPatient: boolean
   readonly #entries: Entry[] = []
-  /** The latest answers. Whoever writes before the feed has shown one has seen that write all the same. */
+  /** The latest answers. Later writes are based on them, even if the feed has not shown them yet. */
   readonly #answers: { readonly part: QueuedPart; readonly state: Json }[] = []
   readonly #ids = new Map<number, number>()
   #isSending = false
   #isClosed = false
   #failures = 0
   #wake: () => void = () => {}
-  /** What was kept has been read. */
+  /** Resolves when the stored writes have been read. */
   readonly ready: Promise<void>
 
   constructor(api: object, options: OfflineOptions | undefined) {
@@ -75,13 +75,13 @@ export class WriteQueue {
     globalThis.addEventListener?.('online', this.retry)
   }
 
-  /** Sends what waits, without a pause. */
+  /** Sends the waiting writes now. */
   readonly retry = (): void => {
     this.#failures = 0
     this.#wake()
   }
 
-  /** Sends nothing more. What is kept stays. */
+  /** Stops sending. Stored writes stay stored. */
   close(): void {
     this.#isClosed = true
     globalThis.removeEventListener?.('online', this.retry)
@@ -93,7 +93,7 @@ export class WriteQueue {
     return this.#entries.map(({ write }) => write)
   }
 
-  /** The id that the server has given to a new row; any other as it is. */
+  /** Returns the real id of a new row, once the server has given it one; any other id as it is. */
   readonly idOf = (id: number): number => this.#ids.get(id) ?? id
 
   add(parts: readonly QueuedPart[]): Pick<Entry, 'write' | 'answered'> {
@@ -117,7 +117,7 @@ export class WriteQueue {
     )
   }
 
-  /** With the ids that the server has given. */
+  /** Replaces temporary ids by those that the server has given. */
   #named(part: QueuedPart): QueuedPart {
     return withIds(part, this.idOf)
   }
@@ -138,7 +138,7 @@ export class WriteQueue {
   async #run(): Promise<void> {
     if (this.#isSending) return
     this.#isSending = true
-    // What was kept comes first.
+    // Stored writes are sent first.
     await this.ready
     for (let entry = this.#entries[0]; entry !== undefined && !this.#isClosed; entry = this.#entries[0])
       await this.#try(entry)
@@ -174,12 +174,12 @@ export class WriteQueue {
       : type === 'update'
         ? calls.update(id, body, { key, ...(base !== undefined && { base }) })
         : calls.delete(id, { key }))) as unknown as Json
-    // A field of that name hides the operation.
+    // A field named `operation` hides the id of the operation.
     const operation = Object.keys(made).includes('operation') ? null : (made.operation as string | null)
     return { operation, states: [made] }
   }
 
-  /** As one operation. A row can refer to another one that is created before it. */
+  /** Sends the parts as one batch. A part can refer to a row that an earlier part creates. */
   async #sendTogether(parts: readonly QueuedPart[], key: string): Promise<WriteAnswer> {
     const { operation, results } = await this.#api.batch(
       (batch) => {
@@ -220,7 +220,7 @@ export class WriteQueue {
     entry.answer(answer)
   }
 
-  /** Later writes of rows that were not created are refused with it. */
+  /** Refuses a write, and later writes of rows that it should have created. */
   async #refuse(entry: Entry, error: unknown): Promise<void> {
     const missing = new Set(entry.write.parts.filter(({ type }) => type === 'insert').map(({ id }) => id))
     const concerned = this.#entries.filter(
@@ -252,13 +252,13 @@ function entryOf(write: QueuedWrite, kept: Promise<void>): Entry {
     answer = resolve
     refuse = reject
   })
-  // Nobody waits for a write that was made before the page was loaded anew.
+  // Nobody awaits a write that was made before the page was reloaded.
   answered.catch(() => {})
   kept.catch(() => {})
   return { write, kept, answered, answer, refuse }
 }
 
-/** It may succeed later. */
+/** Whether a retry may succeed. */
 function isPassing(error: unknown): boolean {
   if (error instanceof NetworkError) return true
   return (
@@ -268,7 +268,7 @@ function isPassing(error: unknown): boolean {
 
 let count = 0
 
-/** Sorts by time; nobody can guess it. */
+/** Returns an id that sorts by time and cannot be guessed. */
 function newId(): string {
   const random = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('')
   return `${Date.now()}-${String(count++).padStart(6, '0')}-${random}`

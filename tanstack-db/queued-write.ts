@@ -4,28 +4,28 @@ import type { Json } from '../client/asked.ts'
 export interface QueuedPart {
   readonly type: 'insert' | 'update' | 'delete'
   readonly entity: string
-  /** Negative: a row that the server has not created yet. */
+  /** Negative if the server has not created the row yet. */
   readonly id: number
-  /** A new Entity, or the changes of an update. */
+  /** The new Entity of an insert, or the changes of an update. */
   readonly body?: Json
-  /** Of an update: the version that was changed. */
+  /** The version that an update is based on. */
   readonly base?: number
-  /** Of an update: what its user saw in place of the changes. It has the shape of `body`. */
+  /** The values that an update replaces, as its user saw them. It has the shape of `body`. */
   readonly seen?: Json
 }
 
-/** A write that waits to be sent: one operation. */
+/** A write that waits to be sent, as one operation. */
 export interface QueuedWrite {
-  /** Also its `Idempotency-Key`. Ids sort in the order in which the writes were made. */
+  /** The id, which is also the `Idempotency-Key`. Ids sort by the time of the write. */
   readonly id: string
   readonly parts: readonly QueuedPart[]
 }
 
 /** The answer to a write. */
 export interface WriteAnswer {
-  /** `null` if nothing was changed. */
+  /** The id of the operation; `null` if nothing was changed. */
   readonly operation: string | null
-  /** The Entity of each part; `null` if the answer has none. */
+  /** The Entity of each part; `null` if the answer has none for it. */
   readonly states: readonly (Json | null)[]
 }
 
@@ -40,7 +40,7 @@ export function isSame(a: unknown, b: unknown): boolean {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => isSame(a[name], b[name]))
 }
 
-/** What a PATCH must send (RFC 7396), and what was there before. Undefined if nothing has changed. */
+/** Returns the body of a PATCH (RFC 7396), and the values it replaces. Undefined if nothing has changed. */
 export function differenceOf(before: Json, after: Json): { body: Json; seen: Json } | undefined {
   const body: Json = {}
   const seen: Json = {}
@@ -54,7 +54,7 @@ export function differenceOf(before: Json, after: Json): { body: Json; seen: Jso
   return Object.keys(body).length === 0 ? undefined : { body, seen }
 }
 
-/** A copy with changes merged in (RFC 7396). */
+/** Returns a copy with changes merged in (RFC 7396). */
 export function merged(before: unknown, changes: Json): Json {
   const after: Json = isRecord(before) ? { ...before } : {}
   for (const [name, value] of Object.entries(changes))
@@ -62,7 +62,7 @@ export function merged(before: unknown, changes: Json): Json {
   return after
 }
 
-/** Replaces ids that the server has not given by those that it has: `{ id: -5 }` becomes `{ id: 7 }`. */
+/** Replaces temporary ids: `{ id: -5 }` becomes `{ id: 7 }`. */
 export function withIds<T>(value: T, idOf: (id: number) => unknown): T {
   if (Array.isArray(value)) return value.map((one) => withIds(one, idOf)) as T
   if (!isRecord(value)) return value
@@ -73,7 +73,7 @@ export function withIds<T>(value: T, idOf: (id: number) => unknown): T {
   return Object.fromEntries(replaced)
 }
 
-/** Whether nobody else has changed the fields of an update: `own` is an earlier write of this client, `state` its answer. */
+/** Whether only this client changed the fields of an update: `own` is its earlier write, `state` the answer to that. */
 function isUntouched({ body, seen }: { body: Json; seen: Json }, own: Json, state: Json): boolean {
   return Object.entries(body).every(([name, value]) => {
     const [old, mine, now] = [seen[name], own[name], state[name]]
@@ -84,8 +84,8 @@ function isUntouched({ body, seen }: { body: Json; seen: Json }, own: Json, stat
 }
 
 /**
- * A later write after an earlier one of the same client was answered. Its user has seen that earlier write, so it is no
- * conflict: the later one is then based on the version of the answer.
+ * Bases a later write on the answer to an earlier one of the same client. The user has seen the earlier write, so the
+ * two do not conflict, unless somebody else has changed the same fields.
  */
 export function rebased(later: QueuedPart, earlier: QueuedPart, state: Json): QueuedPart {
   const { body, seen, base } = later

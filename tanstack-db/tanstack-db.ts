@@ -25,12 +25,12 @@ type NameIn<Config> = Config extends { readonly entities: infer Types } ? keyof 
 export type RowOf<Config, Name> = unknown extends Config
   ? Record<string, Anything> & { id: number }
   : SeenEntity<TypeIn<Config, Name>>
-/** What `insert` takes. */
+/** The values that `insert` takes. */
 export type NewRowOf<Config, Name> = unknown extends Config
   ? Record<string, Anything>
   : NewEntity<TypeIn<Config, Name>>
 
-/** Makes rows of what `insert` is given. It checks nothing: the server does. */
+/** Makes a row of the values given to `insert`. It checks nothing: the server does. */
 export interface RowSchema<Input, Output> {
   readonly '~standard': {
     readonly version: 1
@@ -41,7 +41,7 @@ export interface RowSchema<Input, Output> {
 }
 
 export interface CollectionUtils {
-  /** The id that the server has given to a new row. Until then, and for any other row, the id as it is. */
+  /** Returns the real id of a new row, once the server has given it one; any other id as it is. */
   idOf(id: number): number
   readonly [name: string]: Anything
 }
@@ -51,11 +51,11 @@ export interface TakebackOptions<Config, Name> {
   readonly entity: Name
   /** Only the rows that match a filter (CEL). */
   readonly filter?: string
-  /** What a new row has until the server has answered, besides what `insert` is given. */
+  /** Values that a new row has, besides those given to `insert`, until the server answers. */
   readonly defaults?: Partial<RowOf<Config, Name>>
-  /** Keeps writes that get no answer, and sends them later. Collections that refer to each other share one. */
+  /** Stores writes that get no answer, and sends them later. Collections that refer to each other share one queue. */
   readonly offline?: OfflineQueue
-  /** What ends the live list for good: it may not be read, or the filter is wrong. Default: `console.error`. */
+  /** Called when the live list ends for good: it may not be read, or the filter is wrong. Default: `console.error`. */
   onError?(error: unknown): void
 }
 
@@ -65,10 +65,10 @@ export type TakebackCollection<Input extends object, Output extends object> = Om
   'utils'
 > & { readonly schema: RowSchema<Input, Output>; readonly utils: CollectionUtils }
 
-/** Writes that wait for the network. */
+/** A queue of writes that wait for the network. */
 export type OfflineQueue = Pick<WriteQueue, 'pending' | 'retry' | 'close'>
 
-/** A queue that keeps writes over reloads of the page. */
+/** Creates a queue that keeps writes when the page is reloaded. */
 export function offlineQueue(api: object, options: OfflineOptions): OfflineQueue {
   return new WriteQueue(api, options)
 }
@@ -76,14 +76,14 @@ export function offlineQueue(api: object, options: OfflineOptions): OfflineQueue
 const followers = new WeakMap<object, Follower>()
 const queues = new WeakMap<object, WriteQueue>()
 
-/** All collections of a client share one, since rows of one may refer to new rows of another. */
+/** Returns the one queue of a client's collections: rows of one may refer to new rows of another. */
 function queueOf(api: object): WriteQueue {
   const queue = queues.get(api) ?? new WriteQueue(api, undefined)
   queues.set(api, queue)
   return queue
 }
 
-/** Entities of a type as a collection of TanStack DB: a live list, with optimistic writes. */
+/** Returns options for a collection of TanStack DB: a live list of one Entity type, with optimistic writes. */
 export function takebackCollection<Config, Name extends NameIn<Config>>(
   options: TakebackOptions<Config, Name>,
 ): TakebackCollection<NewRowOf<Config, Name>, RowOf<Config, Name>> {
@@ -107,7 +107,7 @@ export function takebackCollection<Config, Name extends NameIn<Config>>(
 
 let count = 0
 
-/** A row has an id already if it is changed; a new one gets a negative one. */
+/** Validates rows. A row with a version exists already; a new one gets a temporary, negative id. */
 function rowsWith(defaults: object | undefined): (value: unknown) => { value: object } {
   return (value) => {
     const given = value as Json
@@ -124,8 +124,8 @@ function temporaryId(): number {
 }
 
 /**
- * Sends all mutations of a transaction as one operation: all of them or none. Resolves when the feed has shown it. The id
- * of the operation is then in the `metadata` of the transaction.
+ * Sends all mutations of a transaction as one operation: all or none. Resolves when the feed has shown it. The
+ * `metadata` of the transaction then has the id of the operation.
  * `createTransaction({ mutationFn: writeTogether })`
  */
 export async function writeTogether({
@@ -165,7 +165,7 @@ export async function writeTogether({
   ])
 }
 
-/** The write that the mutations show, if it is in the queue already. */
+/** Returns the queued write that the mutations show, if there is one. */
 function queuedIn(mutations: readonly PendingMutation[], { queue }: Follower) {
   const metadata = mutations[0]?.metadata
   return typeof metadata === 'object' && metadata !== null && QUEUED in metadata
@@ -173,7 +173,7 @@ function queuedIn(mutations: readonly PendingMutation[], { queue }: Follower) {
     : undefined
 }
 
-/** What only the server sets. */
+/** The keys that only the server sets. */
 const SERVER_KEYS = ['id', 'version', 'created_at', 'updated_at', 'deleted_at']
 
 function partOf({ type, key, original, modified, changes, collection }: PendingMutation): QueuedPart[] {
@@ -187,6 +187,6 @@ function partOf({ type, key, original, modified, changes, collection }: PendingM
   const difference = differenceOf(original as Json, modified as Json)
   if (difference === undefined) return []
   const { version } = original as Row
-  // A row that is not created yet has no version: it gets that of the answer.
+  // A row that is not created yet has no version. It gets the version of the answer.
   return [{ ...row, type, ...difference, ...(version > 0 && { base: version }) }]
 }

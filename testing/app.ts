@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { type Client, connect } from '../client/client.ts'
 import type { Engine, TestApp } from './types.ts'
 
-/** What tests are given of an engine. */
+/** Returns the app that tests use, on top of an engine. */
 export function testAppOf<Config>(engine: Engine): TestApp<Config> {
-  /** Tokens of before a jump of the clock or a reset may be dead. */
+  /** Counts clock jumps and resets: tokens from before may be invalid. */
   let era = 0
   const { url } = engine
   const send = (input: string, init?: RequestInit) => engine.fetch(new Request(input, init))
@@ -40,7 +40,7 @@ export function testAppOf<Config>(engine: Engine): TestApp<Config> {
   }
 }
 
-/** The token of one client: asked for by its first call. */
+/** Returns a function that logs a client in on its first call, and again in a new era. */
 function tokenOf(engine: Engine, user: string, eraNow: () => number): () => Promise<string> {
   let known: { readonly era: number; readonly token: Promise<string> } | undefined
   return () => {
@@ -48,7 +48,7 @@ function tokenOf(engine: Engine, user: string, eraNow: () => number): () => Prom
     if (known?.era === era) return known.token
     const token = engine.signIn(user)
     known = { era, token }
-    // The user may be created later.
+    // Try again with the next call: the user may be created later.
     token.catch(() => {
       known = undefined
     })
@@ -56,7 +56,7 @@ function tokenOf(engine: Engine, user: string, eraNow: () => number): () => Prom
   }
 }
 
-/** Where a declaration is; undefined if it is the declaration itself. */
+/** Returns the path of a declaration; undefined if it is the declaration itself. */
 export function fileOf(config: unknown): string | undefined {
   if (config instanceof URL) return fileURLToPath(config)
   if (typeof config !== 'string') return undefined

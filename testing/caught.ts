@@ -6,12 +6,12 @@ import { signatureHeaders } from '../src/webhooks/signature.ts'
 import { Webhooks } from '../src/webhooks/webhooks.ts'
 import type { TestMail, TestWebhook } from './types.ts'
 
-/** Mails and requests to webhooks, which stay here. */
+/** Catches mails and webhook requests instead of sending them. */
 export class Caught {
   mails: readonly TestMail[] = []
   webhooks: readonly TestWebhook[] = []
 
-  /** In place of Takeback's own mailer and of real requests. */
+  /** Replaces the mailer and the requests to webhooks. */
   readonly part = {
     name: 'testing',
     compile: (opened: Opened, past: PastPiece): WebhookPiece & Pick<MailPiece, 'mailer'> => ({

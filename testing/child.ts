@@ -1,4 +1,4 @@
-// The app for tests that do not run in Bun: it serves on a port of this machine, and ends with whoever started it.
+// The app for tests that do not run in Bun. It serves on a local port, and exits with the process that started it.
 import { loadModel } from '../src/app.ts'
 import { MemoryEngine } from './engine.ts'
 import type { Question, Reply, SentError } from './messages.ts'

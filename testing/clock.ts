@@ -1,7 +1,7 @@
 const Real = Date
 let shift = 0
 
-/** The wall clock of this process, moved by so much. It goes on from there; `performance.now()` knows nothing of it. */
+/** The wall clock of this process with an offset. It keeps running; `performance.now()` is not affected. */
 class Shifted extends Real {
   constructor(...given: unknown[]) {
     if (given.length === 0) super(Real.now() + shift)
@@ -20,13 +20,13 @@ export function setClock(time: number): void {
   shiftClock(time - Real.now())
 }
 
-/** Moves it so far from the true time. */
+/** Sets the offset of the clock. */
 export function shiftClock(ms: number): void {
   shift = ms
   globalThis.Date = ms === 0 ? Real : (Shifted as unknown as DateConstructor)
 }
 
-/** The true time again. */
+/** Resets the clock to the real time. */
 export function rightClock(): void {
   shiftClock(0)
 }

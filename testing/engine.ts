@@ -19,22 +19,22 @@ import type { Engine, TestMail, TestWebhook } from './types.ts'
 
 const SYSTEM: Caller = Object.freeze({ actor: system, session: undefined, expired: false })
 
-/** What runs: a reset replaces it. */
+/** The running app, which a reset replaces. */
 interface Started {
   readonly server: InProcess
   readonly running: Running
 }
 
-/** The whole service in this process, on a database in memory, without a port. */
+/** The whole server in this process, on a database in memory, without a port. */
 export class MemoryEngine implements Engine {
   readonly url: string
   readonly systemToken = randomBytes(24).toString('base64url')
   readonly #model: Model
   readonly #caught = new Caught()
   #started: Started | undefined
-  /** What has failed beside requests, and was not told yet. */
+  /** Failures outside of requests that were not reported yet. */
   #failures: readonly unknown[] = []
-  /** How many tasks have ended. */
+  /** How many tasks have finished. */
   #ended = 0
 
   private constructor(model: Model, url: string) {
@@ -77,7 +77,7 @@ export class MemoryEngine implements Engine {
   }
 
   #hear(event: ServerEvent): void {
-    // The answer does not say what went wrong.
+    // Print the error: the answer does not contain it.
     if (event.kind === 'request_failed') console.error(event.message, event.error)
     if (event.kind === 'task_done') this.#ended++
     if (event.kind === 'task_failed' || event.kind === 'task_set_aside' || event.kind === 'work_failed')
@@ -107,7 +107,7 @@ export class MemoryEngine implements Engine {
 
   async at(time: number): Promise<void> {
     setClock(time)
-    // Tokens end by that clock, also those that were seen just now.
+    // Tokens expire by the new clock, even those that were verified a moment ago.
     this.#now.running.context.identities.forget()
   }
 
@@ -122,7 +122,7 @@ export class MemoryEngine implements Engine {
 
   async settled(): Promise<void> {
     const { context, followers } = this.#now.running
-    // A reaction can end, with something new in the journal, between two looks: twice nothing is nothing.
+    // A reaction may finish and write between two looks, so nothing must be left twice in a row.
     for (let quiet = 0; quiet < 2; ) {
       const ended = this.#ended
       await Promise.all(followers.map((follower) => follower.catchUp()))

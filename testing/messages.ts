@@ -1,6 +1,6 @@
 import type { Engine } from './types.ts'
 
-/** What the process of the tests asks of the process of the app. */
+/** The calls that the process of the tests sends to the process of the app. */
 export type Asked = 'signIn' | 'at' | 'reset' | 'settled' | 'mails' | 'webhooks' | 'run'
 
 export interface Question {
@@ -9,7 +9,7 @@ export interface Question {
   readonly given: readonly unknown[]
 }
 
-/** An error, as far as it can be sent. */
+/** An error as it is sent between the processes. */
 export interface SentError {
   readonly name: string
   readonly message: string

@@ -1,4 +1,4 @@
-// takeback/testing elsewhere (Node, Vitest): the app is in a process of its own, which runs in Bun.
+// takeback/testing outside of Bun (Node, Vitest): the app runs in its own process, in Bun.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -47,14 +47,14 @@ class ChildEngine implements Pick<Engine, 'fetch'> {
 
   static async start(file: string): Promise<Engine> {
     const child = spawn(await findBun(), [join(home, 'testing', 'child.ts'), file], {
-      // What the app prints must not get among the results of the tests.
+      // The app must not print into the results of the tests.
       stdio: ['ignore', 2, 2, 'ipc'],
     })
     const engine = new ChildEngine(child)
     try {
       return engine.#as(await engine.#started.promise)
     } catch (error) {
-      // Nobody has the app, so nobody else can close it.
+      // The caller never gets the app, so it cannot close it.
       await engine.#close()
       throw error
     } finally {
@@ -110,7 +110,7 @@ class ChildEngine implements Pick<Engine, 'fetch'> {
     else waiting?.reject(errorOf(error))
   }
 
-  /** While nothing is asked, it does not keep the tests from ending. */
+  /** While no call is open, the app does not keep the process of the tests alive. */
   #rest(): void {
     this.#child.unref()
     this.#child.channel?.unref()
@@ -141,7 +141,7 @@ function withResolvers<T>(): PromiseWithResolvers<T> {
   const promise = new Promise<T>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Nobody may be left to hear of it.
+  // It may reject when nobody awaits it.
   promise.catch(() => {})
   return { promise, ...settle }
 }

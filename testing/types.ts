@@ -6,26 +6,26 @@ export interface TestMail {
   readonly subject: string
   readonly text: string
   readonly html: string | null
-  /** The first address in the text. */
+  /** The first URL in the text. */
   readonly link: string | null
 }
 
 /** A request that the app would have made to a webhook. */
 export interface TestWebhook {
-  /** Its name in the declaration. */
+  /** The name of the webhook in the declaration. */
   readonly webhook: string
   readonly to: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
-/** What an app in memory can do. In Bun it is in the process of the tests, otherwise in one of its own. */
+/** The app behind a `TestApp`. In Bun it runs in the process of the tests, elsewhere in its own process. */
 export interface Engine {
   readonly url: string
-  /** With this token a request is made by the system, which passes every rule. */
+  /** The token of the system, which passes every rule. */
   readonly systemToken: string
   fetch(request: Request): Promise<Response>
-  /** A token of a user, without a password. */
+  /** Returns a token of a user, without a password. */
   signIn(user: string): Promise<string>
   /** Sets the clock to a time, in milliseconds since 1970. */
   at(time: number): Promise<void>
@@ -39,27 +39,27 @@ export interface Engine {
 
 /** A whole app in memory. */
 export interface TestApp<Config = unknown> extends AsyncDisposable {
-  /** What the addresses of requests and of links in mails begin with. */
+  /** The start of all URLs, in requests and in links of mails. */
   readonly url: string
   /** Sends a request: `app.fetch('/api/rooms/')`. */
   fetch(request: string | URL | Request, init?: RequestInit): Promise<Response>
   /** A client that is not signed in. */
   readonly client: Client<Config>
-  /** A client that passes every rule: for what a test begins with. The journal calls it `system`. */
+  /** A client that passes every rule, to set up a test. The journal calls it `system`. */
   readonly system: Client<Config>
-  /** A client of a user, such as `users/1`, without a password. */
+  /** Returns a client that is logged in as a user, such as `users/1`, without a password. */
   as(user: string): Client<Config>
-  /** Sets the clock, which continues from there. */
+  /** Sets the clock, which then keeps running. */
   at(time: string | Date): Promise<void>
-  /** Empties the database, forgets mails and webhooks, and sets the clock right. */
+  /** Empties the database, clears mails and webhooks, and resets the clock. */
   reset(): Promise<void>
   /** Waits for reactions, mails and webhooks that earlier calls have caused. Rejects if one of them has failed. */
   settled(): Promise<void>
-  /** The mails since the start or the last reset. Waits until the app has settled. */
+  /** Returns the mails since the start or the last reset. Waits until the app has settled. */
   mails(): Promise<readonly TestMail[]>
-  /** The requests to webhooks since the start or the last reset. Waits until the app has settled. */
+  /** Returns the requests to webhooks since the start or the last reset. Waits until the app has settled. */
   webhooks(): Promise<readonly TestWebhook[]>
-  /** Runs a job, and waits for its end. Rejects if it fails. */
+  /** Runs a job until it ends. Rejects if it fails. */
   run(job: string): Promise<void>
   close(): Promise<void>
 }

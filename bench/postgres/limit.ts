@@ -2,8 +2,8 @@ import { SQL } from 'bun'
 import type { Booking, Limit, Member, PageQuery } from '../yardstick.ts'
 
 /**
- * The fewest statements that do what Takeback does to a database of the same tables and indexes, with the same
- * isolation and durability, on as many connections: one for each request, so one round trip and one commit.
+ * Does what Takeback does with the fewest statements, on the same tables and indexes, with the same isolation,
+ * durability and number of connections: one statement per request, so one round trip and one commit.
  */
 export function openPostgresLimit({ url, pool }: { url: string; pool: number }): Limit {
   const sql = new SQL({ url, max: pool })
@@ -34,10 +34,10 @@ export function openPostgresLimit({ url, pool }: { url: string; pool: number }):
   }
 }
 
-/** One query, as often as it is asked for. */
+/** Runs one query, any number of times. */
 export function openPostgresQuery({ url, pool }: { url: string; pool: number }, text: string): PageQuery {
   const sql = new SQL({ url, max: pool })
-  // As texts, as Takeback binds them: what else there is would be guessed.
+  // As texts, as Takeback binds them: the database would have to guess other types.
   const bound = (value: string | number | null) => (value === null ? null : String(value))
   return {
     run: (values) => sql.unsafe(text, values.map(bound)).values() as unknown as Promise<unknown[][]>,
@@ -49,7 +49,7 @@ const time = (column: string) =>
   `coalesce(to_char(t."${column}" AT TIME ZONE 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""'), 'null')`
 const text = (column: string) => `coalesce(to_json(t."${column}")::text, 'null')`
 
-/** The JSON of a row, of a few alternatives the fastest that makes exactly these texts. */
+/** Returns the SQL of a row's JSON: the fastest of several that make exactly this text. */
 function jsonOf(fields: string): string {
   return `'{"id":' || t."id" || ${fields} || ',"version":' || t."version" || ',"created_at":' || ${time('created_at')}
     || ',"updated_at":' || ${time('updated_at')} || ',"deleted_at":' || ${time('deleted_at')} || '}'`
@@ -65,7 +65,7 @@ const orderJson = jsonOf(
 
 const READ = `SELECT ${bookingJson} FROM "bookings" t WHERE t."id" = $1 AND t."deleted_at" IS NULL`
 
-/** The JSON of twenty is made faster here than there. What has nothing bound, the driver does not prepare. */
+/** JSON of twenty rows is made faster here than there. The driver does not prepare a statement without values. */
 const LIST = `SELECT "id", "room.id", "starts_at", "guests", "status", "address", "address.city", "address.zip", "version", "created_at", "updated_at"
   FROM "bookings" WHERE "deleted_at" IS NULL AND $1::int = 1 ORDER BY "id" LIMIT 21`
 const PAGE = 20
@@ -123,14 +123,14 @@ function cursorOf(last: string | undefined): string {
 
 const JOURNAL = `"takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")`
 
-/** $1 is the operation, $2 the time, throughout. The room is kept from being deleted before the booking is there. */
+/** Everywhere, $1 is the operation and $2 the time. The room is locked, so that it cannot be deleted meanwhile. */
 const CREATE = `WITH t AS (
   INSERT INTO "bookings" ("room.id", "starts_at", "guests", "status", "address", "address.city", "address.zip", "version", "created_at", "updated_at")
   SELECT $3::bigint, $4::timestamptz, $5::bigint, $6, $7::smallint, $8, $9, 1, $2::timestamptz, $2::timestamptz
   WHERE EXISTS (SELECT 1 FROM "rooms" WHERE "id" = $3::bigint AND "deleted_at" IS NULL FOR SHARE) RETURNING "id")
   INSERT INTO ${JOURNAL} SELECT $1, $2::timestamptz, 'admins', 1, 'bookings', t."id", 1, 'create', '{"id":' || t."id" || $10 FROM t RETURNING "entity_id"`
 
-/** All of the answer but the id is known beforehand, so nobody has to make it from the row. */
+/** The whole answer except the id is known beforehand, so it is not made from the row. */
 function newOf(
   { room, starts_at, guests, status, address }: Booking,
   at: string,

@@ -6,13 +6,13 @@ import { planOf } from '../../test/plans.ts'
 import { fillOf } from '../fill.ts'
 import { type BenchStore, COUNT, type Database } from '../store.ts'
 
-/** How each write gets to the disk, and what it sees of the others. */
+/** The settings for durability and isolation. */
 const SETTINGS = ['fsync', 'synchronous_commit', 'full_page_writes', 'default_transaction_isolation'] as const
 
-/** The server that `TAKEBACK_BENCH_POSTGRES` names, or else one of our own, which is as durable as it is out of the box. */
+/** Opens the server that `TAKEBACK_BENCH_POSTGRES` names, or starts one with PostgreSQL's default durability. */
 export async function openPostgres(): Promise<BenchStore> {
   const cluster = await startCluster('TAKEBACK_BENCH_POSTGRES', [])
-  // Others may have databases there too.
+  // Others may have databases on this server, too.
   const prefix = `takeback_bench_${randomBytes(4).toString('hex')}_`
   const made: string[] = []
   const ask = (text: string, database?: string) => askOnce(addressOf(cluster.url, database), text)
@@ -25,7 +25,7 @@ export async function openPostgres(): Promise<BenchStore> {
       url: addressOf(cluster.url, database),
       async fill(rows) {
         for (const statement of fillOf(rows)) await ask(statement, database)
-        // What PostgreSQL itself would do to it in a while: not while somebody is measured.
+        // PostgreSQL would do this by itself later, while something is being measured.
         await ask('VACUUM (ANALYZE)', database)
         await ask('CHECKPOINT')
       },
@@ -71,7 +71,7 @@ function addressOf(server: string, database?: string): string {
   return url.href
 }
 
-/** A connection for one statement: a database that is to be copied must have none. */
+/** Opens a connection for one statement: a database that is to be copied must have no connections. */
 async function askOnce(url: string, text: string): Promise<Record<string, unknown>[]> {
   const sql = new SQL(url, { max: 1 })
   try {

@@ -5,7 +5,7 @@ import type { Booking, Limit, Member, PageQuery } from '../yardstick.ts'
 
 const journalColumns = `"takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")`
 
-/** The JSON of a row. `fresh` says what an update that is still to come will have made of it. */
+/** Returns the SQL of a row's JSON. `fresh` has the values that a later update will set. */
 function jsonOf(fields: string, fresh?: { version: string; at: string; deleted: string }): string {
   const { version, at, deleted } = fresh ?? {
     version: 't."version"',
@@ -23,7 +23,7 @@ const orderFields = `'customer', json_object('id', t."customer.id"), 'title', t.
 type Text = { json: string }
 type Written = [operation: string, at: string, id: number]
 
-/** ?1 is the operation, ?2 the time, ?3 the id, throughout. */
+/** In all statements, ?1 is the operation, ?2 the time and ?3 the id. */
 const stamp = `SET "deleted_at" = ?2, "deletion" = ?1, "version" = "version" + 1, "updated_at" = ?2`
 const unstamp = `SET "deleted_at" = NULL, "deletion" = NULL, "version" = "version" + 1, "updated_at" = ?2`
 
@@ -37,7 +37,7 @@ function journalOf(
   return `INSERT INTO ${journalColumns} SELECT ?1, ?2, 'admins', 1, '${entity}', t."id", ${version}, '${kind}', ${json} FROM ${source}`
 }
 
-/** The fewest statements that do what Takeback does to a database of the same tables, indexes and pragmas. */
+/** Does what Takeback does with the fewest statements, on the same tables, indexes and pragmas. */
 export function openSqliteLimit(path: string): Limit {
   const database = new Database(path, { readwrite: true, strict: true })
   for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
@@ -59,7 +59,7 @@ export function openSqliteLimit(path: string): Limit {
   }
 }
 
-/** One query, as often as it is asked for. */
+/** Runs one query, any number of times. */
 export function openSqliteQuery(path: string, text: string): PageQuery {
   const database = new Database(path, { readwrite: true, strict: true })
   for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
@@ -97,8 +97,8 @@ function writerOf(database: Database, path: string): (run: Write) => Promise<str
 }
 
 /**
- * Three plain statements for a write: the change, the row as it then stands, the journal. Each is faster than one with
- * RETURNING, and a text that is read and bound again is faster than one that is made and inserted in one statement.
+ * A write is three plain statements: the change, the row as it is then, the journal. They are faster than one with
+ * RETURNING, and reading a text and binding it again is faster than making and inserting it in one statement.
  */
 function bookingsOf(database: Database) {
   const insert = database.prepare(
@@ -164,7 +164,7 @@ function readsOf(database: Database) {
   const read = database.prepare<Text, [number]>(
     `SELECT ${jsonOf(bookingFields)} AS json FROM "bookings" t WHERE t."id" = ?1 AND t."deleted_at" IS NULL`,
   )
-  // SQLite compiles a statement anew each time that a LIMIT is bound; and one text is faster than twenty.
+  // SQLite compiles a statement again each time that a LIMIT is bound; and one text is faster than twenty.
   const page = database.prepare<{ json: string; last: number }, []>(
     `SELECT group_concat(json) AS json, max("id") AS last FROM (SELECT t."id", ${jsonOf(bookingFields)} AS json
       FROM "bookings" t WHERE t."deleted_at" IS NULL ORDER BY t."id" LIMIT 20)`,
@@ -202,7 +202,7 @@ function cascadeOf(database: Database) {
       `"orders" t WHERE t."customer.id" = ?3 AND t."deletion" = ?1`,
     ),
   )
-  // Written down before it is done: afterwards nothing tells which orders came back.
+  // The journal is written first: afterwards, nothing tells which orders were restored.
   const mine = (table: string, by: string) =>
     `"${table}" t WHERE t."${by}" = ?3 AND t."deletion" = (SELECT "deletion" FROM "customers" WHERE "id" = ?3)`
   const restoration = steps(

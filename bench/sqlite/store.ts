@@ -7,7 +7,7 @@ import { fillOf, type Rows } from '../fill.ts'
 import { folder } from '../processes.ts'
 import { type BenchStore, COUNT, type Counts, type Database } from '../store.ts'
 
-/** A file for each database, in the folder of the run: gone with it. */
+/** Databases as files in the folder of the run, which is removed at its end. */
 export const sqlite: BenchStore = {
   async describe() {
     const file = new File(':memory:')
@@ -57,7 +57,7 @@ function fileOf(name: string): Database {
 
 function fill(path: string, rows: Rows): void {
   const file = new File(path, { readwrite: true, strict: true })
-  // Nothing here needs to survive a power cut. The server sets its own pragmas anew.
+  // Nothing here has to survive a power cut. The server sets its own pragmas.
   for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -200000'])
     file.run(`PRAGMA ${pragma}`)
   file.transaction(() => {

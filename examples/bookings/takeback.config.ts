@@ -1,4 +1,4 @@
-// Rooms, who books them, and for when. `npm start` in the project's folder serves this file.
+// Rooms, and bookings of them by users. `npm start` in the project's folder serves this file.
 import { app, choice, datetime, decimal, entity, everyone, integer, object, ref, text } from 'takeback'
 
 export default app({
@@ -13,7 +13,7 @@ export default app({
     users: entity({
       login: { userType: 'user' },
       fields: { name: text({ max: 120 }) },
-      // Anybody may sign up; what is one's own is for oneself. Rules are conditions in CEL, and `me` is who asks.
+      // Anybody may sign up; users see and change only themselves. Rules are conditions in CEL, and `me` is the caller.
       access: { create: everyone, read: 'id == me.id', update: 'id == me.id' },
     }),
 
@@ -33,9 +33,10 @@ export default app({
 
     bookings: entity({
       fields: {
-        // A room with bookings cannot be deleted: onDelete is 'restrict' unless told. ?expand=bookings brings them along.
+        // A room with bookings cannot be deleted: the default of onDelete is 'restrict'. ?expand=bookings returns them
+        // too.
         room: ref('rooms', { as: 'bookings' }),
-        owner: ref('users', { optional: true, onDelete: 'cascade' }), // goes with its owner, and comes back with it
+        owner: ref('users', { optional: true, onDelete: 'cascade' }), // deleted and restored with its owner
         starts_at: datetime({ example: '2026-12-31T15:00:00Z' }),
         guests: integer({ min: 1, max: 20, default: 1 }),
         status: choice(['open', 'held', 'paid'], { default: 'open' }),
@@ -48,8 +49,8 @@ export default app({
           { optional: true },
         ),
       },
-      unique: [['room.id', 'starts_at']], // among the live: a deleted booking frees its room
-      index: [['status', '-starts_at']], // serves ?status=open&sort=-starts_at, however many there are
+      unique: [['room.id', 'starts_at']], // among live bookings: a deleted one frees its room
+      index: [['status', '-starts_at']], // serves ?status=open&sort=-starts_at, no matter how many there are
       access: {
         create: 'owner.id == me.id && status == "open"',
         read: 'owner.id == me.id',

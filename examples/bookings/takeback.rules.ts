@@ -1,9 +1,9 @@
-// Who may do what with bookings. `npx takeback rules test` tries all of it, on a database in memory.
+// Who may do what with bookings. `npx takeback rules test` tries all cases, on a database in memory.
 import { cases } from 'takeback'
 import config from './takeback.config'
 
 export default cases(config, {
-  // What is there, each with a name. References are such names.
+  // The Entities of the test, by name. References use these names.
   given: {
     admins: { ada: {} },
     users: { anna: { name: 'Anna' }, bo: { name: 'Bo' } },
@@ -26,7 +26,7 @@ export default cases(config, {
         ['create bookings', { room: 'attic', owner: 'anna', starts_at: '2027-06-01T15:00:00Z' }],
       ],
       mayNot: [
-        ['update bookings/monday', { owner: 'bo' }], // not given away
+        ['update bookings/monday', { owner: 'bo' }], // nobody gives a booking away
         ['update bookings/paid', { guests: 3 }],
         ['create bookings', { room: 'attic', owner: 'bo', starts_at: '2027-06-01T15:00:00Z' }],
         'purge bookings/gone',

@@ -5,27 +5,27 @@ import type { EntityKeys, EntityPatch, NewEntity, SeenEntity, WholeEntity } from
  * the same checks and the same errors: each rejects with an `ApiError`.
  */
 
-/** What a list takes. */
+/** The options of a list. */
 export interface ListRequest {
   /** A condition in CEL: `guests >= 3 && status == "open"`. */
   readonly filter?: string
   /** Equalities by dot path: `{ 'room.id': 5 }`. */
   readonly where?: Readonly<Record<string, string | number | boolean | null>>
-  /** Words to be found. */
+  /** Words to search for. */
   readonly search?: string
-  /** `-starts_at,id` */
+  /** Dot paths, `-` for descending: `-starts_at,id`. */
   readonly sort?: string
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly cursor?: string
-  /** Whether to count all of them. */
+  /** Whether to count all matching Entities. */
   readonly count?: boolean
-  /** References to replace by their Entities: `customer,customer.company`. */
+  /** References to replace with their Entities: `customer,customer.company`. */
   readonly expand?: string
   /** Only these dot paths: `id,title`. The others are missing, whatever the type says. */
   readonly fields?: string
   readonly trashed?: 'only' | 'with'
-  /** A time: the data as it was then. */
+  /** A time: returns the data as it was then. */
   readonly at?: string
 }
 
@@ -34,17 +34,17 @@ export type GetRequest = Pick<ListRequest, 'expand' | 'fields' | 'at'>
 export interface Page<Entity> {
   data: Entity[]
   next: string | null
-  /** With `count`. */
+  /** Only with `count`. */
   total?: number
 }
 
 export interface WriteOptions {
-  /** Refused with `stale` where the Entity has another version by now. */
+  /** Refuses with `stale` if the Entity has another version by now. */
   readonly version?: number
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** The version that the changes were made from: refused with `changed_meanwhile` only if others have changed the same fields since. */
+  /** The version that was changed. Refuses with `changed_meanwhile` if others changed the same fields since. */
   readonly base?: number
 }
 
@@ -65,7 +65,7 @@ export interface EntityApi<Type, Entity> {
   create(bodies: readonly NewEntity<Type>[]): Promise<Entity[]>
   get(id: number, options?: GetRequest): Promise<Entity>
   list(options?: ListRequest): Promise<Page<Entity>>
-  /** The keys that are left out stay as they are. */
+  /** Keys that are left out keep their values. */
   update(id: number, changes: EntityPatch<Type>, options?: UpdateOptions): Promise<Entity>
   delete(id: number, options?: WriteOptions): Promise<Entity>
   /** Takes back exactly the operation that deleted it. */
@@ -75,7 +75,7 @@ export interface EntityApi<Type, Entity> {
   history(id: number, options?: Pick<ListRequest, 'limit' | 'cursor'>): Promise<Page<HistoryEntry>>
 }
 
-/** In a batch: the id that an earlier part gets, by the place of that part. */
+/** In a batch: an id, or `$2.id` for the id that an earlier part gets, by the place of that part. */
 export type PartId = number | `$${number}.id`
 
 /** One write of a batch. */
@@ -92,7 +92,7 @@ export type BatchWrite<Types> = {
     | { readonly restore: Name; readonly id: PartId }
 }[keyof Types]
 
-/** What a batch was: its operation, and the Entity of each part. */
+/** The result of a batch: its operation, and the Entity of each part. */
 export interface BatchResult {
   operation: string | null
   results: LooseEntity[]
@@ -134,21 +134,21 @@ type Collections<Types, Hides extends boolean> = {
   >
 }
 
-/** The API of somebody who passes every rule. */
+/** The API for a caller who passes every rule. */
 export type SystemApi<Types> = Collections<Types, false> & Shared<Types>
 
-/** The API as its caller may use it; `system` is the same for the server itself. */
+/** The API with the caller's rights; `system` is the same with the rights of the server. */
 export type Api<Types> = Collections<Types, true> & Shared<Types> & { readonly system: SystemApi<Types> }
 
-// Where the other types are not known.
+// For code that does not know the other types.
 
 // biome-ignore lint/suspicious/noExplicitAny: it can be anything, and must be usable without a cast.
 type Anything = any
 
-/** An Entity of a type that is not known. */
+/** An Entity of an unknown type. */
 export type LooseEntity = EntityKeys & { [field: string]: Anything }
 
-/** The API where the types are not known: its calls have the same names. */
+/** The API without known types. Its calls have the same names. */
 export interface LooseSystemApi {
   readonly operations: OperationsApi
   batch(parts: readonly Anything[]): Promise<BatchResult>
@@ -159,5 +159,5 @@ export interface LooseApi extends LooseSystemApi {
   readonly system: LooseSystemApi
 }
 
-/** A user of a login type that is not known. */
+/** A user of an unknown login type. */
 export type LooseUser = LooseEntity & { type: string; email: string }

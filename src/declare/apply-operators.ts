@@ -6,7 +6,7 @@ import { isOperable, type Operable, operatorsOf } from './operators.ts'
 import { isRecord } from './record.ts'
 import { checkOf, memberId, type Values } from './values.ts'
 
-/** No value of these fields is an object, so a key with a `$` is always meant as an operator. */
+/** Whether a value has operators. These fields never hold objects, so a key with a `$` is always an operator. */
 function hasOperator(value: Values): boolean {
   return Object.keys(value).some((key) => key.startsWith('$'))
 }
@@ -21,14 +21,14 @@ export function hasOperators(fields: readonly Field[], body: unknown): boolean {
   })
 }
 
-/** What applying operators adds to besides the body. */
+/** Where the application of operators reports errors and moved items. */
 export interface Applied {
   readonly errors: Errors
-  /** The place in the result of each item that was added to a list → its place in the body. */
+  /** For each item that was added to a list: its place in the result → its place in the body. */
   readonly places: Map<string, string>
 }
 
-/** The body with the results in place of the operators, from the present values. What fails is left out of it. */
+/** Replaces the operators in a body by their results, computed from the present values. Failed fields are left out. */
 export function applyOperators(
   fields: readonly Field[],
   body: Values,
@@ -50,7 +50,7 @@ export function applyOperators(
   return result
 }
 
-/** The body without its operators, whose operands are checked. For writes of many Entities, before any is read. */
+/** Removes the operators from a body and checks their operands. For writes of many Entities, before any is read. */
 export function withoutOperators(fields: readonly Field[], body: Values, errors: Errors): Values {
   const result: Record<string, unknown> = { ...body }
   for (const field of fields) {
@@ -65,7 +65,7 @@ export function withoutOperators(fields: readonly Field[], body: Values, errors:
   return result
 }
 
-/** Undefined if it failed. */
+/** The new value of a field; undefined if an operator failed. */
 function operate(field: Operable, sent: Values, present: unknown, applied: Applied): unknown {
   const { errors } = applied
   const operands = sentOperands(field, sent, errors)
@@ -75,7 +75,7 @@ function operate(field: Operable, sent: Values, present: unknown, applied: Appli
   return field.kind === 'value' ? sum(field, present, operands[0]?.[0]) : undefined
 }
 
-/** What each operator is given; undefined if something is wrong with it. */
+/** The operands of each operator; undefined if one of them is wrong. */
 function sentOperands(field: Operable, sent: Values, errors: Errors): unknown[][] | undefined {
   const known: readonly string[] = operatorsOf(field)
   const before = errors.size
@@ -99,14 +99,14 @@ function sentOperand(field: Operable, key: string, sent: Values, errors: Errors)
   const mayBeNull = field.kind === 'value' && field.item?.optional === true
   return value.map((one: unknown, at) => {
     if (one === null) return mayBeNull ? null : note(errors, `${place}.${at}`, 'must not be null')
-    // An item from before a limit was declared can still be removed.
+    // An item may break a limit that was declared later. It can still be removed.
     const own = key === '$remove' && (field.kind === 'value' || field.item !== undefined) ? new Map() : errors
     const checked = check(one, `${place}.${at}`, own)
     return own !== errors && own.size > 0 ? one : checked
   })
 }
 
-/** The check of one operand. A number may be outside of the field's limits: only the result must be within them. */
+/** The check of one operand. A number may exceed the field's limits: only the result must be within them. */
 function itemCheck(field: Operable): Check {
   if (field.kind === 'links' && field.item !== undefined) return checkOf(field.item, 'whole')
   if (field.kind === 'links')
@@ -124,7 +124,7 @@ function sum({ type, scale }: ValueField, present: unknown, by: unknown): unknow
   return now === undefined || more === undefined ? present : formatDecimal(now + more, scale)
 }
 
-/** First `$remove`, then `$add`. A list of references has each only once; a list of values may have equal ones. */
+/** Applies `$remove`, then `$add`. A list of references has no duplicates; a list of values may have them. */
 function changedList(
   field: Operable,
   present: readonly unknown[],
@@ -143,20 +143,20 @@ function changedList(
   return list
 }
 
-/** What `$remove` finds an item by: in a list of objects with a reference, that reference. */
+/** The key by which `$remove` finds an item: in a list of objects with a reference, that reference. */
 function identityOf(field: Operable, one: unknown): string {
   if (field.kind !== 'links' || field.member === '') return canonical(one)
   return canonical(memberId(one, field.member))
 }
 
-/** The same text for equal values, whatever the order of their keys. */
+/** A text that is the same for equal values, whatever the order of their keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     isRecord(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
   )
 }
 
-/** Failures at the place of an added item, which only the result has, are told at its place in the body. */
+/** Moves errors of added items from their place in the result to their place in the body. */
 export function atSentPlaces(errors: Errors, places: ReadonlyMap<string, string>): Errors {
   if (places.size === 0) return errors
   const told: Errors = new Map()

@@ -2,7 +2,7 @@ import type { LoginNames } from './checked.ts'
 import type { AppDeclaration, Entities } from './define.ts'
 import type { NewFields } from './infer.ts'
 
-/** What is there before the cases, by type and by a name of your own. A reference is such a name. */
+/** Entities that exist before the cases, by type and a name of your own. References use these names. */
 export type GivenEntities<E> = {
   readonly [Type in keyof E]?: { readonly [name: string]: GivenEntity<E[Type]> }
 }
@@ -11,33 +11,33 @@ type GivenEntity<Type> = Type extends { readonly fields: infer F extends object 
   ? Partial<NewFields<F, string>> & LoginValues
   : never
 
-/** A user without them gets some. */
+/** Filled in for a user who has none. */
 interface LoginValues {
   readonly email?: string
   readonly password?: string
 }
 
-/** `bookings/monday` */
+/** A name such as `bookings/monday`. */
 export type GivenName<Given> = {
   [Type in keyof Given & string]: `${Type}/${keyof Given[Type] & string}`
 }[keyof Given & string]
 
-/** `users/anna`, or `nobody` for somebody who is not signed in. */
+/** A user such as `users/anna`, or `nobody` for a caller who is not signed in. */
 export type GivenActor<E, Given> =
   | 'nobody'
   | GivenName<Pick<Given, LoginNames<E>[keyof E & string] & keyof Given>>
 
 type EntityQuestion = 'read' | 'history' | 'update' | 'delete' | 'restore' | 'purge'
 
-/** `read bookings/monday`, `list bookings` */
+/** A question such as `read bookings/monday` or `list bookings`. */
 export type CaseQuestion<E, Given> =
   | `${'list' | 'create'} ${keyof E & string}`
   | `${EntityQuestion} ${GivenName<Given>}`
 
-/** With a body: `['update bookings/monday', { guests: 3 }]`. */
+/** A question with a body: `['update bookings/monday', { guests: 3 }]`. */
 export type CaseRequest<E, Given> = readonly [question: `${CaseQuestion<E, Given>}`, body: object]
 
-/** What one person may and may not do. In quotes, so that errors list the names. */
+/** What one person may and may not do. Template literal types make type errors list the names. */
 export interface RuleCase<E, Given> {
   readonly as: `${GivenActor<E, Given>}`
   readonly may?: readonly (`${CaseQuestion<E, Given>}` | CaseRequest<E, Given>)[]
@@ -46,12 +46,12 @@ export interface RuleCase<E, Given> {
 
 export interface RuleCases<E, Given> {
   readonly given: Given
-  /** Which of them are deleted. */
+  /** The given Entities that are deleted. */
   readonly deleted?: readonly GivenName<Given>[]
   readonly cases: readonly RuleCase<E, Given>[]
 }
 
-/** Tests of the rules of an app, for `takeback rules test`: the default export of `takeback.rules.ts`. */
+/** Declares tests of an app's rules, for `takeback rules test`: the default export of `takeback.rules.ts`. */
 export function cases<const E extends Entities, const Given extends GivenEntities<E>>(
   app: AppDeclaration<E>,
   tests: RuleCases<E, Given>,

@@ -1,14 +1,14 @@
 /**
- * What TypeScript says of a declaration that is wrong. The same mistakes are reported at start; here they are underlined
- * while one writes. Names and paths that are not known before the program runs are let through.
+ * Type checks of declarations. The server reports the same mistakes at start; these types underline them in the editor.
+ * Names and paths that are known only at run time are accepted.
  */
 
-/** The value of each item of a list, as far as its declaration says more than its type. */
+/** The value type of an item of a list. Only a choice says more than its field type. */
 export type ItemOf<Item> = Item extends { readonly type: 'choice'; readonly values: readonly (infer Value)[] }
   ? Value
   : unknown
 
-/** The dot paths of the single values of a type that pass; a reference has its id. */
+/** The dot paths of the values of these field types. A reference has its id. */
 type PathsOf<F, Type> = F extends unknown
   ? string extends keyof F
     ? string
@@ -26,7 +26,7 @@ type PathsIn<Name extends string, Field, Type> = Field extends { readonly type: 
 type TextType = 'text' | 'email' | 'url' | 'choice'
 type SingleType = TextType | 'integer' | 'number' | 'decimal' | 'boolean' | 'date' | 'datetime' | 'ref'
 
-/** What login adds. */
+/** The path that login adds. */
 type LoginPath<UserType> = [UserType] extends [never] ? never : 'email'
 
 export type TextPath<F, UserType> = PathsOf<F, TextType> | LoginPath<UserType>
@@ -52,10 +52,10 @@ type InnerPath<Name extends string, Field> = Field extends { readonly fields: in
   ? `${Name}.${FieldsIn<Inner>}`
   : never
 
-/** The name of a login type; where there is none, a message that says more than "never". */
+/** The name of a login type. If there is none, a message that says more than "never". */
 export type LoginName<Name> = [Name] extends [never] ? '(no Entity type has login)' : Name
 
-/** By name, the names of the Entity types that can log in. */
+/** By Entity type: its name if it can log in, otherwise never. */
 export type LoginNames<Entities> = {
   [Name in keyof Entities & string]: Entities[Name] extends { readonly login?: infer Login }
     ? UserTypeOf<Login> extends never
@@ -67,8 +67,8 @@ export type LoginNames<Entities> = {
 type UserTypeOf<Login> = Login extends { readonly userType: infer UserType } ? UserType : never
 
 /**
- * The Entity types, each any declaration. Where one is wrong, only what would be right there, so that TypeScript names
- * just that.
+ * Accepts any valid declaration of each Entity type. For a wrong one, the type has only the wrong fields in their
+ * correct form, so that TypeScript reports just those.
  */
 export type CheckedEntities<Entities, Declaration> = {
   readonly [Name in keyof Entities]: Entities[Name] extends { readonly fields: infer F }
@@ -78,7 +78,7 @@ export type CheckedEntities<Entities, Declaration> = {
     : Declaration
 }
 
-/** The Entity types that fields refer to. */
+/** The targets of the references among these fields. */
 type TargetsOf<F> = string extends keyof F ? never : { [Name in keyof F]: TargetOf<F[Name]> }[keyof F]
 
 type TargetOf<Field> = Field extends { readonly target: infer Target }
@@ -89,7 +89,7 @@ type TargetOf<Field> = Field extends { readonly target: infer Target }
       ? TargetsOf<Inner>
       : never
 
-/** The fields that refer to something that is not declared, with what they could refer to. */
+/** The fields that refer to an undeclared type, with the targets that they could have. */
 type Mended<F, Names> = string extends keyof F
   ? unknown
   : {

@@ -12,12 +12,12 @@ import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { allFields, membersOf } from './scope.ts'
 
-/** In the place of what is missing, which is reported already. */
+/** A placeholder for a missing check. The mistake is reported already. */
 const wrong: EntityCheck = { that: '', at: '', says: '' }
 
 const OPTIONS = ['that', 'at', 'says']
 
-/** The declared checks of one type. Their conditions are understood once all types are known. */
+/** The declared checks of one type. Their conditions are read once all types are known. */
 export function resolveChecks(
   declared: unknown,
   fields: readonly Field[],
@@ -57,7 +57,7 @@ function mistakesIn(one: unknown, paths: readonly string[]): [option: string, se
   return found
 }
 
-/** The condition of a check, or a Mistake. A check holds for all alike and at any time: it knows no `me` and no `now`. */
+/** The condition of a check, or a Mistake. It is the same for all callers and times: no `me`, no `now`. */
 export function conditionOf(
   { that }: EntityCheck,
   type: EntityType,
@@ -65,7 +65,7 @@ export function conditionOf(
 ): Expression {
   if (startingNames(parseCel(that)).has('me'))
     throw new Mistake('uses me, but a check must be the same for everybody; use a rule')
-  // Not its id and times: a new Entity has none yet. Nor its referrers: they change without it.
+  // Only `created_at` besides the fields: a new Entity has no id yet. No referrers: they change without the Entity.
   const self = membersOf(type, entities, allFields, { own: ['created_at'], referrers: false })
   const scope: Scope = { self, me: null, anybody: [] }
   const condition = settled(understand(that, scope, budget.ruleItems))
@@ -80,7 +80,7 @@ export function usesNow(expression: Expression): boolean {
   return expression.op === 'now' || operandsOf(expression).some(usesNow)
 }
 
-/** Reports every check that cannot be understood. */
+/** Reports every check that has a mistake. */
 export function checkChecks(entities: Model['entities'], problems: Problems): void {
   for (const type of entities.values())
     for (const [at, check] of type.checks.entries()) {

@@ -1,4 +1,4 @@
-/** Longer words are not looked at: it would take the square of their length, and nobody mistypes those. */
+/** Longer words get no suggestion: it would take quadratic time, and nobody mistypes words like that. */
 const LONGEST = 40
 
 /** The known word that a mistyped one was most likely meant to be. */
@@ -13,13 +13,13 @@ export function closest(word: string, known: readonly string[]): string | undefi
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** The same as the end of a sentence; empty if there is no similar word. */
+/** The suggestion as the end of a sentence; empty if no known word is similar. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const guess = closest(word, known)
   return guess === undefined ? '' : `; did you mean "${guess}"?`
 }
 
-/** Edits, with two swapped neighbours counted as one (optimal string alignment). */
+/** The number of edits; two swapped neighbours count as one (optimal string alignment). */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)

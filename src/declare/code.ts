@@ -9,21 +9,21 @@ type Awaitable<T> = T | Promise<T>
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return may be async.
 type Nothing = void | undefined
 
-// Before a write.
+// Hooks, which run before a write.
 
-/** What a hook works with. The other types are not known where one of them is declared, so `api` takes any name. */
+/** What a hook can use. A type is declared before the other types are known, so `api` takes any name. */
 export interface HookCall {
-  /** Who calls; `null` for nobody and for the server itself. */
+  /** The caller; `null` for nobody and for the server itself. */
   readonly me: LooseUser | null
-  /** The API as the caller may use it; `api.system` passes every rule. */
+  /** The API with the caller's rights; `api.system` passes every rule. */
   readonly api: LooseApi
   /** Aborted when the hook has taken too long. */
   readonly signal: AbortSignal
 }
 
 /**
- * Code that runs before a write of one Entity. It may return another body, or refuse: `throw invalid({ … })`,
- * `throw forbidden('…')`. What was sent has the right types, but fields may be missing.
+ * Code that runs before a write of one Entity. It may return another body, or refuse: `throw invalid({ … })`, `throw
+ * forbidden('…')`. The values of the body have the right types, but fields may be missing.
  */
 export interface BeforeHooks<Type> {
   /** Before a create. */
@@ -50,7 +50,7 @@ export interface AnyHooks {
 export const hookNames = ['create', 'update', 'delete'] as const
 export type HookName = (typeof hookNames)[number]
 
-// Endpoints.
+// Routes.
 
 /** The names of the parameters in a path: `id` in `/api/rooms/:id/free/`. */
 export type PathNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -59,19 +59,19 @@ export type PathNames<Path> = Path extends `${string}:${infer Name}/${infer Rest
     ? Name
     : never
 
-/** A request as a route gets it. */
+/** A request to a route. */
 export interface RouteCall<Types, Body, Path> {
-  /** Who calls; `null` for nobody. */
+  /** The caller; `null` for nobody. */
   readonly me: AnyUser<Types> | null
-  /** Checked, with defaults in place. `undefined` if the route declares none. */
+  /** The checked body, with defaults. `undefined` if the route declares none. */
   readonly body: Body extends { readonly fields: infer Fields extends object }
     ? ReturnedFields<Fields, false>
     : undefined
-  /** The parameters of the path, as they were sent. */
+  /** The path parameters, as they were sent. */
   readonly params: Readonly<Record<PathNames<Path>, string>>
-  /** The parameters of the query that `query` names, as they were sent. */
+  /** The declared query parameters, as they were sent. */
   readonly query: Readonly<Record<string, string | undefined>>
-  /** The API as the caller may use it; `api.system` passes every rule. */
+  /** The API with the caller's rights; `api.system` passes every rule. */
   readonly api: Api<Types>
   /** Aborted when the route has taken too long. */
   readonly signal: AbortSignal
@@ -85,11 +85,11 @@ export interface RouteDeclaration<Types, Body, Path> extends Labelled {
   readonly body?: Body
   /** The names of the parameters that it takes in the query. Others are refused. */
   readonly query?: readonly string[]
-  /** Its result is the answer, as JSON; without a result the answer is 204. */
+  /** Returns the answer, which is sent as JSON. Without a result the answer is 204. */
   run(call: RouteCall<Types, Body, Path>): unknown
 }
 
-/** By method and path: `'POST /api/checkout/'`. */
+/** Routes by method and path: `'POST /api/checkout/'`. */
 export type Routes<Types, Bodies> = {
   readonly [Path in keyof Bodies]: RouteDeclaration<Types, Bodies[Path], Path>
 }
@@ -97,7 +97,7 @@ export type Routes<Types, Bodies> = {
 /** Routes of any types. */
 export type AnyRoutes = Readonly<Record<string, KnownRoute<unknown>>>
 
-/** A declared route: what it is sent. */
+/** A declared route and the type of its body. */
 export interface KnownRoute<Body> extends Labelled {
   readonly access?: Rule
   readonly body?: Body
@@ -108,24 +108,24 @@ export type KnownRoutes<Bodies> = { readonly [Path in keyof Bodies]: KnownRoute<
 
 // Jobs.
 
-/** What a job works with. */
+/** What a job can use. */
 export interface JobCall<Types> {
   /** The API. A job passes every rule. In the history, its writes are by `jobs/<name>`. */
   readonly api: SystemApi<Types>
-  /** Aborted when the server stops, or another instance has taken over: end soon. */
+  /** Aborted when the server stops or another instance has taken over: end soon. */
   readonly signal: AbortSignal
 }
 
-/** Something to do at certain times, on one instance. */
+/** Code that runs at certain times, on one instance. */
 export interface JobDeclaration<Types> {
-  /** Five fields: minute, hour, day, month, weekday. `'0 3 * * *'` is every night at three. */
+  /** A cron expression: minute, hour, day, month, weekday. `'0 3 * * *'` is every night at three. */
   readonly every: string
   /** The time zone of `every`: `'Europe/Berlin'`. Default: UTC. */
   readonly zone?: string
   run(call: JobCall<Types>): unknown
 }
 
-/** By name. */
+/** Jobs by name. */
 export type Jobs<Types> = Readonly<Record<string, JobDeclaration<Types>>>
 
 /** Jobs of any types. */
@@ -138,7 +138,7 @@ export type AnyJobs = Readonly<
 export const reactionKinds = ['create', 'update', 'delete', 'restore', 'purge'] as const
 export type ReactionKind = (typeof reactionKinds)[number]
 
-/** What there is of the Entity before and after a change of a kind. */
+/** The Entity before and after each kind of change. */
 interface States<Entity> {
   readonly create: { readonly before: null; readonly after: Entity }
   readonly update: { readonly before: Entity; readonly after: Entity }
@@ -148,7 +148,7 @@ interface States<Entity> {
   readonly '*': { readonly before: Entity | null; readonly after: Entity | null }
 }
 
-/** A change that a reaction gets, after it was committed. */
+/** A committed change, as a reaction gets it. */
 export type ReactionCall<Types, Key> =
   Key extends `${infer Name extends keyof Types & string}.${infer Kind extends ReactionKind | '*'}`
     ? States<WholeEntity<Types[Name]>>[Kind] & {
@@ -159,7 +159,7 @@ export type ReactionCall<Types, Key> =
         readonly operation: ReactionCause
         /** The API. A reaction passes every rule. In the history, its writes are by `reactions/<name>`. */
         readonly api: SystemApi<Types>
-        /** How often this change was tried: the first time is 1. */
+        /** Which attempt this is, from 1. */
         readonly attempt: number
         /** Aborted when the server stops, or the reaction has taken too long. */
         readonly signal: AbortSignal
@@ -175,7 +175,7 @@ export interface ReactionCause {
   readonly cause: string | null
 }
 
-/** By Entity type and kind of change: `'orders.update'`, `'orders.*'`. */
+/** Reactions by Entity type and kind of change: `'orders.update'`, `'orders.*'`. */
 export type Reactions<Types> = {
   readonly [Key in `${keyof Types & string}.${ReactionKind | '*'}`]?: (
     call: ReactionCall<Types, Key>,

@@ -10,7 +10,7 @@ import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { allVisible, membersOf, ownValues } from './scope.ts'
 
-/** The computed fields of one type, at a path of the declaration. Their expressions are understood once all types are known. */
+/** The computed fields of one type. Their expressions are read once all types are known. */
 export function resolveComputed(
   declared: unknown,
   fields: readonly Field[],
@@ -50,7 +50,7 @@ function faultIn(name: string, text: unknown, names: ReadonlySet<string>): strin
   return undefined
 }
 
-/** A computed field as somebody sees it. */
+/** A computed field, as one viewer sees it. */
 export interface ComputedValue {
   readonly name: string
   readonly kind: ValueKind
@@ -58,7 +58,7 @@ export interface ComputedValue {
   readonly expression: Expression
 }
 
-/** The computed fields of a type that can be made from these names: those who miss one of them miss the field. */
+/** The computed fields that a viewer who knows these names can see. A field is hidden if one of its operands is. */
 export function computedIn({ computed }: EntityType, members: Members): ComputedValue[] {
   return [...computed.keys()].flatMap((name): ComputedValue[] => {
     const expression = computedNamed(name, members)
@@ -67,12 +67,12 @@ export function computedIn({ computed }: EntityType, members: Members): Computed
   })
 }
 
-/** All of them, as those see them who see everything. */
+/** All computed fields, for a viewer who sees everything. */
 export function allComputed(type: EntityType, { entities }: Pick<Model, 'entities'>): ComputedValue[] {
   return type.computed.size === 0 ? [] : computedIn(type, membersOf(type, entities, allVisible))
 }
 
-/** Reports every computed field that cannot be understood. */
+/** Reports every computed field that has a mistake. */
 export function checkComputed(entities: Model['entities'], problems: Problems): void {
   for (const type of entities.values()) {
     const taken = new Set(reversesOf({ entities }, type.name).map(({ name }) => name))

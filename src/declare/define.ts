@@ -116,10 +116,10 @@ export type FieldDeclaration =
   | ListDeclaration
   | RefDeclaration
 
-/** Only known options: TypeScript would accept others where the options are inferred. */
+/** Refuses unknown options: TypeScript would accept them where the options are inferred. */
 type Only<Options, Known> = Options & { readonly [Name in Exclude<keyof Options, keyof Known>]: never }
 
-/** Inferred from what is given, never from where the result is used: there it could be any declaration. */
+/** Infers from the given value only, not from where the result is used, which could be any declaration. */
 type Given<T> = [T] extends [infer Same extends T] ? Same : never
 
 /** A field with exactly the options that were given. */
@@ -194,11 +194,11 @@ export interface LoginDeclaration<UserType extends string = string> {
   readonly userType: UserType
   /** The minimum length of a password. Default 12, at least 8. */
   readonly passwordMin?: number
-  /** Whether an e-mail address must be confirmed by a mailed link before its user can log in. */
+  /** Whether users must confirm their e-mail address by a mailed link before they can log in. */
   readonly verify?: boolean
-  /** Whether users can set up a second factor, or must. Default: they cannot. */
+  /** Whether users can or must set up a second factor. Default: they cannot. */
   readonly second?: 'optional' | 'required'
-  /** What a new account takes from the claims of a provider: `{ google: (claims) => ({ name: claims.name }) }`. */
+  /** The fields of a new account, from the claims of a provider: `{ google: (claims) => ({ name: claims.name }) }`. */
   readonly providers?: Readonly<
     Record<string, (claims: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>
   >
@@ -206,28 +206,28 @@ export interface LoginDeclaration<UserType extends string = string> {
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }
 
-/** A write that would leave its condition false is answered with 422. */
+/** A condition on Entities. A write that would make it false is answered with 422. */
 export interface CheckDeclaration<Path extends string = string> {
   /** A condition in CEL over the Entity as it will be: `'ends_at > starts_at'`, `'quantity <= product.stock'`. */
   readonly that: string
-  /** The dot path of the field whose error it is. */
+  /** The dot path of the field that gets the error. */
   readonly at: Path
-  /** The error: `'must be after starts_at'`. */
+  /** The text of the error: `'must be after starts_at'`. */
   readonly says: string
 }
 
 /** `me`, `now`, `cel('…')`, or a constant. */
 export type SetValue = ServerValue | string | number | boolean | null
 
-/** What the server always sets: `{ create: { … }, update: { edited_by: me, edited_at: now } }`. */
+/** Values that the server always sets: `{ create: { … }, update: { edited_by: me, edited_at: now } }`. */
 export interface SetDeclaration<Path extends string = string> {
   readonly create?: { readonly [P in Path]?: SetValue }
   readonly update?: { readonly [P in Path]?: SetValue }
 }
 
 /**
- * One Entity type. `F` are its fields; `UserType` is what `user_type` says, never where nobody can log in; `Kept` are the
- * dot paths that only the server sets, `Computed` the names of computed fields.
+ * One Entity type. `F`: its fields. `UserType`: its `user_type`, never if it has no login. `Kept`: the dot paths that
+ * only the server sets. `Computed`: the names of its computed fields.
  */
 export interface EntityDeclaration<
   F extends Fields = Fields,
@@ -238,13 +238,13 @@ export interface EntityDeclaration<
   readonly fields: F
   /** Lets Entities of this type log in: adds `email`, unique, and `password`, secret. */
   readonly login?: LoginDeclaration<UserType>
-  /** The dot path of the text that names an Entity for people: `name`, `address.city`. */
+  /** The dot path of the text that people know an Entity by: `name`, `address.city`. */
   readonly title?: string
   /** Sets of dot paths whose values together must be unique among the live Entities. */
   readonly unique?: readonly (readonly string[])[]
-  /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
+  /** Sorts that an index of the live Entities serves: lists of dot paths, `-` for descending. */
   readonly index?: readonly (readonly string[])[]
-  /** Values that the server always sets on an action, by dot path. These fields are never sent. */
+  /** Values that the server always sets on an action, by dot path. Bodies must not contain these fields. */
   readonly set?: SetDeclaration<Kept>
   /** Read-only fields that are computed from others, by their names: `{ total: 'quantity * price' }`. */
   readonly computed?: { readonly [Name in Computed]: string }
@@ -259,11 +259,11 @@ export interface EntityDeclaration<
   readonly access?: Readonly<Partial<Record<Action, Rule>>>
   /** Conditions by name, which the rules of this type can use: `{ own: 'owner.id == me.id' }`. */
   readonly rules?: Readonly<Record<string, string>>
-  /** Code that runs before creates, updates and deletes: it may change what was sent, or refuse. */
+  /** Code that runs before creates, updates and deletes. It may change the body, or refuse. */
   readonly before?: AnyHooks
 }
 
-/** The same as it is written: its paths must be those of its fields. In quotes, so that errors list them. */
+/** An Entity type as users write it: paths must exist. Template literal types make type errors list them. */
 export interface EntityOptions<
   F extends Fields,
   UserType extends string,
@@ -279,7 +279,7 @@ export interface EntityOptions<
 
 export type Entities = Readonly<Record<string, EntityDeclaration>>
 
-/** The whole backend. `E` are its Entity types, `R` its routes as a client of them sees them. */
+/** The whole backend. `E`: its Entity types. `R`: its routes, as a client sees them. */
 export interface AppDeclaration<E = Entities, R = AnyRoutes> {
   readonly entities: E
   /** The login type whose members pass every rule. */
@@ -302,7 +302,7 @@ export interface AppDeclaration<E = Entities, R = AnyRoutes> {
   readonly mail?: MailDeclaration
 }
 
-/** The same as it is written: its names must be those of its Entity types. */
+/** The app as users write it: names must be those of its Entity types. */
 export interface AppOptions<E, Bodies>
   extends Omit<AppDeclaration<E>, 'routes' | 'jobs' | 'reactions' | 'mail'> {
   readonly admins?: LoginName<LoginNames<E>[keyof E & string]>

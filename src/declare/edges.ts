@@ -1,6 +1,6 @@
 import { columnOf, type Edge, type EntityType, type Field, linkTableOf } from './model.ts'
 
-/** The references of all types, as arrows of one graph. */
+/** The references of all types, as edges of one graph. */
 export function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
   return [...entities.values()].flatMap(({ name, fields }) => edgesFrom(name, fields, undefined))
 }

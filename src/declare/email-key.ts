@@ -1,6 +1,6 @@
 /**
- * The one spelling under which an e-mail address is looked up, kept unique and counted by the throttle,
- * so that no other spelling of it gets round any of them.
+ * The normal form of an e-mail address. Lookups, uniqueness and the login throttle use it, so that another spelling of
+ * an address gets around none of them.
  */
 export function emailKey(email: string): string {
   return email.normalize('NFKC').toLowerCase().normalize('NFKC')

@@ -1,4 +1,4 @@
-/** Names that the API, the databases or the tables themselves have taken. */
+/** Names that are reserved by the API, the databases or Takeback's own tables. */
 const TAKEN_ENTITIES = [
   'api',
   'auth',
@@ -17,11 +17,11 @@ const TAKEN_ENTITIES = [
   // A table of this name would hide a function that statements call.
   'json_each',
 ]
-/** Actors besides users are called so in operations: `keys/7`, `jobs/nightly`. No type that logs in may have such a name. */
+/** Prefixes of actors that are not users, as in `keys/7` or `jobs/nightly`. A login type cannot have such a name. */
 export const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 export const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
 
-/** What is wrong with the name of a type, if anything is. */
+/** The problem with the name of a type, if there is one. */
 export function entityNameProblem(name: string): string | undefined {
   if (!ENTITY_NAME.test(name))
     return 'must be named with lower-case letters, digits and _, starting with a letter, at most 63 characters'

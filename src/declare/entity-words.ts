@@ -4,7 +4,7 @@ import { labels } from './fields/field.ts'
 import { type Field, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 
-/** Words for people: they change nothing else. */
+/** Checks labels and descriptions. They change nothing but texts for people. */
 export function checkLabels(declaration: EntityDeclaration, path: string, problems: Problems): void {
   for (const name of ['label', 'description'] as const) {
     const wrong = declaration[name] === undefined ? undefined : labels[name](declaration[name])
@@ -12,7 +12,7 @@ export function checkLabels(declaration: EntityDeclaration, path: string, proble
   }
 }
 
-/** A text that is no secret: what an Entity is called must be readable. */
+/** The path of the title: a text that is not secret, so that people can read it. */
 export function resolveTitle(
   title: unknown,
   fields: readonly Field[],

@@ -5,7 +5,7 @@ import type { Problems } from './problems.ts'
 
 /** The place of a field that is being resolved. */
 export interface FieldPlace {
-  /** Where in the declaration, for reports. */
+  /** The place in the declaration, for messages. */
   readonly path: string
   /** The dot path of the object that the fields are in; empty at the top. */
   readonly dotPath: string
@@ -13,7 +13,7 @@ export interface FieldPlace {
   readonly names: readonly string[]
   readonly taken: readonly string[]
   readonly inList: boolean
-  /** The dot path of an object whose fields may include one reference although it is an item of a list. */
+  /** The dot path of the list item that may have a reference. Elsewhere in a list, references are refused. */
   readonly linking?: string
 }
 
@@ -21,7 +21,7 @@ export function dotted(prefix: string, name: string): string {
   return prefix === '' ? name : `${prefix}.${name}`
 }
 
-/** The default and the example are values, too. */
+/** Checks the default and the example like any value. */
 export function checkGivenValues(
   declaration: { readonly default?: unknown; readonly example?: unknown },
   check: Check,
@@ -37,7 +37,7 @@ export function checkGivenValues(
   }
 }
 
-/** All options must be known, and each what it must be. */
+/** Refuses unknown options and wrong values of options. */
 export function checkOptions(
   declaration: object,
   known: Readonly<Record<string, OptionCheck>>,

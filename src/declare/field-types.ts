@@ -9,13 +9,13 @@ import { dateType, datetimeType } from './fields/time.ts'
 import type { Field } from './model.ts'
 import { checkOf, objectSchema } from './values.ts'
 
-/** Declarations whose value is in one column. */
+/** Declarations of fields with one column. */
 export type ValueDeclaration =
   | Exclude<FieldDeclaration, { type: 'object' | 'ref' | 'list' }>
   | PasswordDeclaration
   | ResolvedList
 
-/** A list whose items are resolved already: `items` is the one field that each of them is. */
+/** A list whose items are resolved: `item` is the field of each item. */
 interface ResolvedList extends Omit<ListDeclaration, 'items'> {
   readonly item: Field
 }
@@ -69,7 +69,7 @@ const fieldTypes: {
   list: listType,
 }
 
-/** The type of a declaration, as one that takes any: the table above has paired them. */
+/** The type of a field by its name. The table above pairs each type with its own declaration. */
 export function fieldTypeOf(type: string): FieldType<ValueDeclaration> | undefined {
   return Object.hasOwn(fieldTypes, type)
     ? (fieldTypes as Record<string, FieldType<ValueDeclaration>>)[type]

@@ -1,9 +1,9 @@
-/** The column that holds the text of another without capitals and accents: no dot path ends like this, and both are renamed alike. */
+/** The column with the folded form of a text. No dot path ends like this, and a rename of the field renames both. */
 export function foldedColumn(path: string): string {
   return `${path}^`
 }
 
-/** The column whose text a folded one holds; any other is its own. */
+/** The column with the original text of a folded column; any other column is returned as it is. */
 export function unfoldedColumn(column: string): string {
   return isFoldedColumn(column) ? column.slice(0, -1) : column
 }

@@ -3,7 +3,7 @@ import { foldedColumn, isFoldedColumn, unfoldedColumn } from './folded-column.ts
 import { columnOf, type Field, type IndexKey, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 
-/** What every Entity has besides its fields and can be sorted by, the deleted left out. */
+/** The columns that every Entity has and sorts can use. `deleted_at` is not one of them. */
 const OWN = ['id', 'version', 'created_at', 'updated_at']
 
 /** The declared indexes of one type. Each ends with `id`, as every sort does. */
@@ -52,7 +52,7 @@ function keyOf(text: string): IndexKey {
   return { column: folded === undefined ? said : foldedColumn(folded), descending }
 }
 
-/** A text that is sorted folded is indexed so too. */
+/** The key of an index. A text that is sorted folded is indexed folded. */
 function sortedKey({ column, descending }: IndexKey, fields: readonly Field[]): IndexKey {
   const sorts = [...walk(fields)].some(
     (field) => field.path === column && field.kind === 'value' && field.sortsFolded,
@@ -60,7 +60,7 @@ function sortedKey({ column, descending }: IndexKey, fields: readonly Field[]): 
   return { column: sorts ? foldedColumn(column) : column, descending }
 }
 
-/** `id` has the direction of the last key, so that one index serves both directions. */
+/** Adds `id` in the direction of the last key, so that one index serves both directions. */
 export function withId<Key extends { readonly descending: boolean }>(
   keys: readonly Key[],
   isId: (key: Key) => boolean,

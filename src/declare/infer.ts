@@ -1,26 +1,26 @@
 /**
- * What the declarations of an app make of TypeScript's types: nothing is generated, and nothing here runs. A declaration
- * is read by its shape, so this imports nothing.
+ * The TypeScript types that follow from an app's declarations. Nothing is generated, and nothing here runs. A
+ * declaration is read by its shape, so this file imports nothing.
  */
 
-/** Simplified as one object, not as the types that it was made from. */
+/** Shows a type as one object, not as the types that it is composed of. */
 export type Simplified<T> = { [Key in keyof T]: T[Key] } & {}
 
-/** How a reference is sent and comes back. */
+/** A reference in bodies and answers. */
 export interface Reference {
   id: number
 }
 
-/** Fields as they are declared, by name. */
+/** Declared fields, by name. */
 type FieldMap = object
 
-/** Without the index signature that TypeScript sometimes adds to the fields of an object. */
+/** Removes the index signature that TypeScript sometimes adds to the fields of an object. */
 type Named<Fields> = { [Name in keyof Fields as string extends Name ? never : Name]: Fields[Name] }
 
 type IsOptional<Field> = Field extends { readonly optional: true } ? true : false
 type OrNull<Field, Value> = IsOptional<Field> extends true ? Value | null : Value
 
-/** The value of a field that has no fields in it. */
+/** The value of a field without inner fields. */
 type Plain<Field, Ref> = Field extends { readonly type: 'choice'; readonly values: readonly (infer Value)[] }
   ? Value
   : Field extends { readonly type: 'integer' | 'number' }
@@ -33,9 +33,9 @@ type Plain<Field, Ref> = Field extends { readonly type: 'choice'; readonly value
           ? Ref
           : string
 
-// What is sent.
+// Bodies.
 
-/** The names of the fields that a new Entity need not have. */
+/** The names of the fields that may be left out of a new Entity. */
 type Spared<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends { readonly optional: true } | { readonly default: unknown }
     ? Name
@@ -51,14 +51,14 @@ type Sent<Field, Ref> = Field extends {
     ? readonly Sent<Items, Ref>[]
     : Plain<Field, Ref>
 
-/** Fields of a body with a whole Entity. */
+/** The fields of a body with a whole Entity. */
 export type NewFields<Fields extends FieldMap, Ref = Reference> = Simplified<
   {
     -readonly [Name in Exclude<keyof Fields, Spared<Fields>>]: OrNull<Fields[Name], Sent<Fields[Name], Ref>>
   } & { -readonly [Name in Spared<Fields>]?: OrNull<Fields[Name], Sent<Fields[Name], Ref>> }
 >
 
-/** What changes a value relative to what it is when the write is made. */
+/** The operators that change a value relative to its current one. */
 type Relative<Field, Ref> = Field extends { readonly type: 'integer' | 'number' }
   ? { $add: number }
   : Field extends { readonly type: 'decimal' }
@@ -67,7 +67,7 @@ type Relative<Field, Ref> = Field extends { readonly type: 'integer' | 'number' 
       ? { $add?: readonly Sent<Items, Ref>[]; $remove?: readonly Sent<Items, Ref>[] }
       : never
 
-/** A `null` takes a value away, or sets it back to its default. `Patch`: with operators. */
+/** A value to merge. `null` removes it, or resets it to its default. `Patch`: operators are allowed. */
 type Mergeable<Field, Ref, Patch extends boolean> =
   | (Field extends { readonly type: 'object'; readonly fields: infer Fields extends FieldMap }
       ? ChangedFields<Named<Fields>, Ref, Patch>
@@ -75,14 +75,14 @@ type Mergeable<Field, Ref, Patch extends boolean> =
   | (Field extends { readonly optional: true } | { readonly default: unknown } ? null : never)
   | (Patch extends true ? Relative<Field, Ref> : never)
 
-/** Fields of a body that is merged: those that are left out stay as they are. */
+/** The fields of a body to merge. Fields that are left out keep their values. */
 export type ChangedFields<Fields extends FieldMap, Ref, Patch extends boolean> = {
   -readonly [Name in keyof Fields]?: Mergeable<Fields[Name], Ref, Patch>
 }
 
-// What comes back.
+// Answers.
 
-/** `Hidden`: a field with a `read` rule may not be there. */
+/** The value in an answer. `Hidden`: a field with a `read` rule may be missing. */
 type Returned<Field, Hidden extends boolean> = Field extends {
   readonly type: 'object'
   readonly fields: infer Fields extends FieldMap
@@ -113,13 +113,13 @@ export type ReturnedFields<Fields extends FieldMap, Hidden extends boolean> = Si
 
 // Whole Entities.
 
-/** What login adds to a type. */
+/** The fields that login adds to a type. */
 interface LoginFields {
   readonly email: { readonly type: 'email' }
   readonly password: { readonly type: 'secret' }
 }
 
-/** All fields of a type, those of its login included. */
+/** All fields of a type, including those of its login. */
 export type DeclaredFields<Type> = Type extends { readonly fields: infer Fields extends FieldMap }
   ? [UserTypeIn<Type>] extends [never]
     ? Named<Fields>
@@ -138,10 +138,10 @@ type ComputedIn<Type> = Type extends { readonly computed?: infer Computed }
   ? KnownName<keyof NonNullable<Computed>>
   : never
 
-/** Names that are known. */
+/** The names, if they are known; `string` gives never. */
 type KnownName<Name> = string extends Name ? never : Extract<Name, string>
 
-/** The fields that can be sent. */
+/** The fields that a body may have. */
 type SentFields<Type> = [KeptIn<Type>] extends [never]
   ? DeclaredFields<Type>
   : WithoutKept<DeclaredFields<Type>, KeptIn<Type>>
@@ -159,7 +159,7 @@ type Behind<Path, Name> = Path extends `${Name & string}.${infer Rest}` ? Rest :
 
 type ComputedFields<Type> = { [Name in ComputedIn<Type>]: string | number | boolean | null }
 
-/** What `user_type` says at login; never where nobody can log in. */
+/** The `user_type` at login; never if the type has no login. */
 type UserTypeIn<Type> = Type extends { readonly login?: { readonly userType: infer UserType } }
   ? UserType
   : never
@@ -167,21 +167,21 @@ type UserTypeIn<Type> = Type extends { readonly login?: { readonly userType: inf
 /** What every Entity has. */
 export interface EntityKeys {
   id: number
-  /** Grows by one with each change. */
+  /** Incremented by each change. */
   version: number
   created_at: string
   updated_at: string
-  /** `null` while it is not deleted. */
+  /** `null` while the Entity is live. */
   deleted_at: string | null
 }
 
 /** The body of a create. */
 export type NewEntity<Type, Ref = Reference> = NewFields<SentFields<Type>, Ref>
-/** Some values of an Entity: what an update sets, or a create that is not whole yet. */
+/** Some values of an Entity: those of an update, or of an incomplete create. */
 export type EntityChanges<Type> = Simplified<ChangedFields<SentFields<Type>, Reference, false>>
-/** The body of an update: the keys that are left out stay, and `{ $add: 1 }` adds. */
+/** The body of an update. Keys that are left out keep their values, and `{ $add: 1 }` adds. */
 export type EntityPatch<Type, Ref = Reference> = Simplified<ChangedFields<SentFields<Type>, Ref, true>>
-/** An Entity as it comes back: a field with a `read` rule may not be there. */
+/** An Entity in an answer. A field with a `read` rule may be missing. */
 export type SeenEntity<Type> = Simplified<
   EntityKeys & ReturnedFields<DeclaredFields<Type>, true> & Partial<ComputedFields<Type>>
 >
@@ -190,10 +190,10 @@ export type WholeEntity<Type> = Simplified<
   EntityKeys & ReturnedFields<DeclaredFields<Type>, false> & ComputedFields<Type>
 >
 
-/** The users of one login type, as rules call them: the Entity, and its `userType` as `type`. */
+/** A user of a login type, as rules know it: the Entity, with its `userType` as `type`. */
 type UserOf<Type> = [UserTypeIn<Type>] extends [never]
   ? never
   : Simplified<{ type: UserTypeIn<Type> } & Omit<WholeEntity<Type>, 'type'>>
 
-/** Who calls: a user of one of the login types. */
+/** The caller: a user of one of the login types. */
 export type AnyUser<Types> = { [Name in keyof Types]: UserOf<Types[Name]> }[keyof Types]

@@ -1,6 +1,6 @@
 import type { AnyUser } from './infer.ts'
 
-/** What a link in a mail does. */
+/** The purposes of links in mails. */
 export const linkKinds = ['reset', 'invite', 'verify', 'email', 'revert'] as const
 export type LinkKind = (typeof linkKinds)[number]
 
@@ -13,17 +13,17 @@ export const mailKinds = [...linkKinds, 'taken'] as const
  */
 export type MailKind = (typeof mailKinds)[number]
 
-/** A mail as people read it. */
+/** The texts of a mail. */
 export interface MailText {
   readonly subject: string
   readonly text: string
-  /** Without it, the mail is plain text. */
+  /** If it is missing, the mail is plain text. */
   readonly html?: string
 }
 
-/** What a mail is made from. */
+/** The data of a mail. */
 export interface MailCall<User> {
-  /** Whom it goes to. */
+  /** The recipient. */
   readonly user: User
   readonly link: string
 }

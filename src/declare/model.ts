@@ -8,29 +8,29 @@ import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
 import type { ServerValue } from './server-value.ts'
 
-/** Words for people. */
+/** Texts for people. */
 interface Named {
   readonly label: string | undefined
   readonly description: string | undefined
 }
 
-/** Rules and words of one field. The rules of an object also apply to its fields. */
+/** Rules and texts of one field. The rules of an object also apply to its fields. */
 interface Ruled extends Named {
   readonly read: Rule | undefined
   readonly write: Rule | undefined
 }
 
-/** What the server puts into a field: a value that it finds when an Entity is written, or a constant. */
+/** What the server puts into a field: a value that it determines when an Entity is written, or a constant. */
 export type Providing = ServerValue | { readonly constant: unknown }
 
-/** What the server provides for a field: unless it is sent (`default`), or always on an action. */
+/** The values that the server provides for a field: `default` if it is not sent, the others always on that action. */
 export interface Provided {
   readonly default?: ServerValue
   readonly create?: Providing
   readonly update?: Providing
 }
 
-/** What a value may be, as it is declared: numbers of characters, numbers, decimals as texts, or numbers of items. */
+/** The declared limits of a value: characters, numbers, decimals (as texts) or items. */
 export interface ValueLimits {
   readonly min?: number | string
   readonly max?: number | string
@@ -45,7 +45,7 @@ export interface ValueField extends Ruled {
   readonly path: string
   readonly type: string
   readonly column: ColumnKind
-  /** Digits behind the point, of a decimal. */
+  /** Decimal places, for a decimal. */
   readonly scale: number
   readonly optional: boolean
   /** Normalised; undefined if there is none. */
@@ -53,9 +53,9 @@ export interface ValueField extends Ruled {
   readonly provided: Provided | undefined
   readonly secret: boolean
   readonly unique: boolean
-  /** Its words are found by `?search=`. */
+  /** Whether `?search=` finds its words. */
   readonly search: boolean
-  /** Whether `fold(…)` of it is kept, and whether it is sorted by that. */
+  /** Whether its folded form is stored, and whether sorts use that. */
   readonly fold: boolean
   readonly sortsFolded: boolean
   /** Its old name. */
@@ -64,7 +64,7 @@ export interface ValueField extends Ruled {
   readonly schema: JsonSchema
   readonly example: unknown
   readonly limits: ValueLimits
-  /** What each item of a list is. */
+  /** For a list: the field of each item. */
   readonly item: Field | undefined
 }
 
@@ -85,15 +85,15 @@ export interface ReferenceField extends Ruled {
   readonly target: string
   readonly onDelete: OnDelete
   readonly unique: boolean
-  /** What the target calls those that refer to it. */
+  /** The name that the target has for the Entities that refer to it. */
   readonly as: string | undefined
   readonly provided: Provided | undefined
   readonly was: string | undefined
 }
 
-/** A list of references, or of objects with a reference each: a column has the list as it is shown, and a table beside it a row for each member. */
+/** A list of references, or of objects with one each. A column has the list, a link table a row per member. */
 export interface LinksField extends Ruled {
-  /** What the target calls those that refer to it. */
+  /** The name that the target has for the Entities that refer to it. */
   readonly as: string | undefined
   readonly kind: 'links'
   readonly name: string
@@ -103,11 +103,11 @@ export interface LinksField extends Ruled {
   readonly onDelete: OnDelete
   readonly min: number
   readonly max: number | undefined
-  /** In a list of objects, what each item is; undefined if the items are the references themselves. */
+  /** For a list of objects: the item. Undefined if the items are references. */
   readonly item: ObjectField | undefined
   /** The name of the reference in such an item; otherwise empty. */
   readonly member: string
-  /** If there is one, it is empty: no Entities exist yet. */
+  /** The default can only be an empty list: no Entities exist yet. */
   readonly default: readonly [] | undefined
   readonly was: string | undefined
   readonly example: unknown
@@ -120,21 +120,21 @@ export type ClaimsMapping = (claims: Readonly<Record<string, unknown>>) => unkno
 
 export interface Login {
   readonly userType: string
-  /** Whether users log in only with an e-mail address that was proved. */
+  /** Whether users can log in only after they have proved their e-mail address. */
   readonly verify: boolean
-  /** Whether users can set up a second factor, or must. */
+  /** Whether users can or must set up a second factor. */
   readonly second?: 'optional' | 'required' | undefined
-  /** What new accounts take from the claims of a provider, by its name. */
+  /** How new accounts are filled from the claims of a provider, by the provider's name. */
   readonly providers: ReadonlyMap<string, ClaimsMapping>
 }
 
-/** A condition that every Entity must meet when it is written; only a false one fails, not one that is unknown. */
+/** A condition that every written Entity must meet. A false one fails; an unknown one does not. */
 export interface EntityCheck {
   /** The condition, in CEL. */
   readonly that: string
-  /** The dot path of the field whose error it is. */
+  /** The dot path of the field that gets the error. */
   readonly at: string
-  /** The error. */
+  /** The text of the error. */
   readonly says: string
 }
 
@@ -146,60 +146,60 @@ export interface IndexKey {
 
 export interface EntityType extends Named {
   readonly name: string
-  /** The dot path of the text that names an Entity for people. */
+  /** The dot path of the text that people know an Entity by. */
   readonly title: string | undefined
   /** Its old name. */
   readonly was: string | undefined
   readonly fields: readonly Field[]
   readonly login: Login | undefined
-  /** Columns whose values together are unique among the live, single ones included. */
+  /** Sets of columns whose values together are unique among live rows. Single columns are included. */
   readonly uniques: readonly (readonly string[])[]
-  /** Sorts that an index of the live serves, `id` included. */
+  /** Sorts that an index of the live rows serves, `id` included. */
   readonly indexes: readonly (readonly IndexKey[])[]
   readonly checks: readonly EntityCheck[]
-  /** Fields that are not stored, by their names. */
+  /** The computed fields, by name. */
   readonly computed: ReadonlyMap<string, Computed>
   readonly access: Readonly<Partial<Record<Action, Rule>>>
-  /** Its named rules, and those of the app. */
+  /** Its named rules, including those of the app. */
   readonly rules: ReadonlyMap<string, NamedRule>
   readonly retention: RetentionTimes
-  /** The user's code before writes, if there is any. */
+  /** The hooks that run before writes, if there are any. */
   readonly before: Hooks | undefined
 }
 
-/** What a hook is given, and what else it works with. */
+/** A hook: `given` is the body or Entity, `call` what else it can use. */
 export type Hook = (given: object, call: object) => unknown
 export type Hooks = Readonly<Partial<Record<HookName, Hook>>>
 
-/** The table that tells the members of a list of references, a row for each; the database keeps it as the list is. */
+/** The link table: one row per member of a list of references. Triggers keep it in step with the list. */
 export interface LinkTable {
   readonly table: string
-  /** Its columns: whose list it is, who is in it, and where, from 0. */
+  /** Its columns: the owner of the list, the member, and the member's place from 0. */
   readonly source: 'source'
   readonly target: 'target'
   readonly place: 'place'
 }
 
-/** What every database keeps of a name. */
+/** The longest name that every database keeps unshortened. */
 const NAME_MAX = 60
 
-/** The link table of a list of references at a dot path of a type. No type's own table can be called so: it has a dot. */
+/** The link table of a list of references. Its name has a dot, so it never clashes with the table of a type. */
 export function linkTableOf(type: string, path: string): LinkTable {
   const name = `${type}.${path}`
   const table = name.length <= NAME_MAX ? name : `${name.slice(0, 40)}.${Bun.hash(name).toString(36)}`
   return { table, source: 'source', target: 'target', place: 'place' }
 }
 
-/** An arrow of the reference graph: `from`'s column points at `to`. */
+/** An edge of the reference graph: a column of `from` points at `to`. */
 export interface Edge {
   readonly from: string
   readonly path: string
   readonly column: string
-  /** The innermost optional object that it is in, if any. */
+  /** The innermost optional object around the column, if any. */
   readonly within: string | undefined
   readonly to: string
   readonly onDelete: OnDelete
-  /** Where it points at many: the table that tells which, and how many there must and may be. */
+  /** For a list: its link table, and how many members there must and may be. */
   readonly list:
     | {
         readonly links: string
@@ -221,21 +221,21 @@ export interface RouteType extends Named {
   readonly params: readonly string[]
   /** The names of its query parameters. */
   readonly query: readonly string[]
-  /** The body as a type that is not stored. */
+  /** The body as an Entity type that is not stored. */
   readonly body: EntityType | undefined
   /** The login types that may call it; `''` is nobody. Admins always may. */
   readonly admitted: ReadonlySet<string>
   run(call: object): unknown
 }
 
-/** The user's code, besides the hooks of the types. */
+/** The user's code, except for hooks, which are part of the types. */
 export interface UserCode {
   readonly routes: readonly RouteType[]
   readonly jobs: readonly JobType[]
   readonly reactions: readonly ReactionType[]
 }
 
-/** What is to be done after a change of an Entity. */
+/** Code that runs after a change of an Entity. */
 export interface ReactionType {
   /** As it is declared: `orders.update`. */
   readonly name: string
@@ -244,32 +244,32 @@ export interface ReactionType {
   run(call: object): unknown
 }
 
-/** What is to be done at certain times. */
+/** Code that runs at certain times. */
 export interface JobType {
   readonly name: string
-  /** As it is declared, in this time zone. */
+  /** The cron expression as it is declared, in the time zone `zone`. */
   readonly every: string
   readonly zone: string
   next(after: Date): Date
   run(call: object): unknown
 }
 
-/** Somebody else's server that is told of changes. */
+/** Another server that is told of changes. */
 export interface Webhook {
   readonly name: string
   /** A valid URL. */
   readonly to: string
-  /** The keys that sign, as bytes in base64. */
+  /** The signing keys, as base64. */
   readonly secrets: readonly string[]
-  /** By type, the kinds of changes that it is told of. */
+  /** The kinds of changes to send, by Entity type. */
   readonly kinds: ReadonlyMap<string, ReadonlySet<string>>
-  /** Of its only type: the condition that an Entity meets after the change. */
+  /** A condition that the Entity must meet after the change. Only for webhooks with a single type. */
   readonly filter: Expression | undefined
-  /** Whether its host was allowed by name: it may be private. */
+  /** Whether `allow` lists its host, which may then be private. */
   readonly allowed: boolean
 }
 
-/** Texts and links in place of Takeback's own. */
+/** Mail texts and links that replace Takeback's own. */
 export interface MailModel {
   readonly texts: ReadonlyMap<MailKind, (call: object) => unknown>
   /** Paths of the app's pages, with `{token}`. */
@@ -288,7 +288,7 @@ export interface Model {
   readonly mail: MailModel
 }
 
-/** Whether code of the user's runs in this process. */
+/** Whether this process runs code of the user. */
 export function hasCode({ entities, code, mail }: Model): boolean {
   const inTypes = [...entities.values()].some(({ before }) => before !== undefined)
   return inTypes || mail.texts.size > 0 || Object.values(code).some((declared) => declared.length > 0)
@@ -300,40 +300,40 @@ export function providedOf(field: Field): Provided {
   return (field.kind === 'value' || field.kind === 'reference' ? field.provided : undefined) ?? nothing
 }
 
-/** Whether it is set by the server on some action, and so never sent; of an object, all that is in it. */
+/** Whether the server sets a field on some action, so that it is never sent. For an object: all of its fields. */
 export function isReadOnly(field: Field): boolean {
   if (field.kind === 'object') return field.fields.every(isReadOnly)
   const { create, update } = providedOf(field)
   return create !== undefined || update !== undefined
 }
 
-/** Whether a new Entity gets it from the server if it is not sent. */
+/** Whether the server fills a field of a new Entity that is not sent. */
 export function isFilled(field: Field): boolean {
   if (field.kind === 'object') return isReadOnly(field)
   const { create, default: given } = providedOf(field)
   return create !== undefined || given !== undefined
 }
 
-/** The column in which a field lives: its dot path, and the id's for a reference. */
+/** The column of a field: its dot path; for a reference, with `.id`. */
 export function columnOf(field: Field): string {
   return field.kind === 'reference' ? `${field.path}.id` : field.path
 }
 
-/** A field that refers to Entities: to one, or to many. */
+/** A field that refers to one or many Entities. */
 export type PointingField = ReferenceField | LinksField
 
 export function isPointing(field: Field): field is PointingField {
   return field.kind === 'reference' || field.kind === 'links'
 }
 
-/** Those that refer to Entities of a type by a field for which it has a name. */
+/** A reference with an `as` name, as its target sees it: the referrers by that name. */
 export interface Reverse {
   readonly name: string
   readonly from: EntityType
   readonly field: PointingField
 }
 
-/** Collected once for each Model, since every expression asks for them. */
+/** Cached for each Model, since every expression needs them. */
 const reverses = new WeakMap<Model['entities'], ReadonlyMap<string, readonly Reverse[]>>()
 
 export function reversesOf({ entities }: Pick<Model, 'entities'>, target: string): readonly Reverse[] {
@@ -365,12 +365,12 @@ export function* walk(fields: readonly Field[]): Generator<Field> {
   }
 }
 
-/** The dot paths of all of them, those inside of objects too. */
+/** The dot paths of all fields, including those inside of objects. */
 export function pathsIn(fields: readonly Field[]): ReadonlySet<string> {
   return new Set([...walk(fields)].map(({ path }) => path))
 }
 
-/** The fewest characters of the passwords of a login type. */
+/** The minimum length of passwords of a login type. */
 export function passwordMin({ fields }: EntityType): number | undefined {
   const password = fields.find(({ path }) => path === 'password')
   const min = password?.kind === 'value' ? password.limits.min : undefined

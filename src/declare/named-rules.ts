@@ -8,10 +8,10 @@ import { ownValues } from './scope.ts'
 
 export type NamedRules = ReadonlyMap<string, NamedRule>
 
-/** Words that mean something else in every rule. */
+/** Names that have another meaning in rules. */
 const TAKEN = ['me', 'now', 'next', 'true', 'false', 'null', 'in', ...Object.keys(ownValues)]
 
-/** The named rules of an app or of a type, at a path of the declaration. */
+/** The named rules of an app or a type. `path`: their place in the declaration. */
 export function resolveNamedRules(declared: unknown, path: string, problems: Problems): NamedRules {
   const found = new Map<string, NamedRule>()
   if (declared === undefined) return found
@@ -44,7 +44,7 @@ function faultOf(name: string, text: unknown): string | undefined {
   return undefined
 }
 
-/** A rule must not have the name of a field or of referrers: nobody could tell which is meant. */
+/** Refuses rules named like a field or like referrers: the name would be ambiguous. */
 export function refuseShadows(entities: ReadonlyMap<string, EntityType>, problems: Problems): void {
   const seen = new Set<NamedRule>()
   for (const type of entities.values()) {
@@ -61,7 +61,7 @@ export function refuseShadows(entities: ReadonlyMap<string, EntityType>, problem
   }
 }
 
-/** The named rules that a text mentions, and those that these mention in turn. */
+/** The named rules that a text mentions, directly or through other named rules. */
 export function namedRulesIn(text: string, { rules }: EntityType): NamedRule[] {
   if (rules.size === 0) return []
   const found = new Set<NamedRule>()
@@ -78,5 +78,5 @@ export function namedRulesIn(text: string, { rules }: EntityType): NamedRule[] {
 }
 
 const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g
-/** Of the Entity itself, or of `next`. */
+/** A name of the Entity itself, or of `next`. */
 const WORD = /(?<=^|[^\w.]|(?<![\w.])next\.)[A-Za-z]\w*/g

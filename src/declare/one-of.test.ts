@@ -32,7 +32,7 @@ const singulars: Readonly<Record<string, string>> = {
   expenses: 'an expense',
   sizes: 'a size',
   services: 'a service',
-  // No regular plural, or one that does not tell its singular.
+  // No regular plural, or one that does not reveal its singular.
   people: 'one of people',
   data: 'one of data',
   staff: 'one of staff',

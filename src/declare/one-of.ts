@@ -1,14 +1,14 @@
 /** Plurals in `-s` whose singular the rules below would get wrong. */
 const IRREGULAR: Readonly<Record<string, string>> = { movies: 'movie', cookies: 'cookie', caches: 'cache' }
 
-/** Words in `-s` that are no plural, and endings that do not tell the singular. */
+/** Words in `-s` that are not plurals, and endings that do not reveal the singular. */
 const UNKNOWN =
   /^(?:series|species|news|means|canvas|atlas|analytics|statistics|logistics|.?s)$|(?:ss|us|is|oes|ves|yses|zzes)$/
 
-/** A vowel that is spoken as one: `an hour`, but `a user`. */
+/** Words that start with a vowel sound: `an hour`, but `a user`. */
 const VOWEL = /^(?:a|e(?!u)|i|o(?!ne$)|u(?!ni|se|sa|ti|rl)|hour|hono)/
 
-/** One Entity of a type in words: `a booking` of `bookings`, but `one of people`, if the singular is not known. */
+/** One Entity of a type in words: `a booking` for `bookings`, but `one of people` if the singular is unknown. */
 export function oneOf(type: string): string {
   const words = type.split('_')
   const one = singularOf(words.pop() ?? '')

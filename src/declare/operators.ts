@@ -3,8 +3,8 @@ import { decimalType, integerType, numberType } from './fields/number.ts'
 import type { Field, LinksField, ValueField } from './model.ts'
 
 /**
- * Operators in the body of a PATCH, such as `{"stock": {"$add": -1}}`: they change a value relative to what it is when
- * the write is made. A field that can hold any object, such as `json`, has none.
+ * Operators in the body of a PATCH, such as `{"stock": {"$add": -1}}`. They change a value relative to its current one.
+ * A field that can hold any object, such as `json`, has none.
  */
 type Operator = '$add' | '$remove'
 
@@ -13,7 +13,7 @@ export type Operable = ValueField | LinksField
 
 const NUMBERS = ['integer', 'number', 'decimal']
 
-/** The operators of a field; none if it has no operators. */
+/** The operators of a field; empty if it has none. */
 export function operatorsOf(field: Field): readonly Operator[] {
   if (field.kind === 'links' || (field.kind === 'value' && field.type === 'list')) return ['$add', '$remove']
   return field.kind === 'value' && NUMBERS.includes(field.type) ? ['$add'] : []
@@ -23,7 +23,7 @@ export function isOperable(field: Field): field is Operable {
   return operatorsOf(field).length > 0
 }
 
-/** JSON Schema of the operators of a field; undefined if it has none. `one`: the schema of its values. */
+/** The JSON Schema of a field's operators; undefined if it has none. `one`: the schema of its values. */
 export function operatorsSchema(field: Field, one: JsonSchema): JsonSchema | undefined {
   if (!isOperable(field)) return undefined
   const operand = operandSchema(field, one)

@@ -1,6 +1,6 @@
 import { didYouMean } from './closest.ts'
 
-/** The units in which dates and times are grouped. */
+/** The units by which dates and times can be grouped. */
 export const PERIODS = ['hour', 'day', 'week', 'month', 'year'] as const
 
 /** Periods of dates or of times. Weeks begin on Monday. `zone`: the time zone; undefined for UTC, and for dates. */
@@ -12,13 +12,13 @@ export interface Period {
 
 let names: ReadonlySet<string> | undefined
 
-/** The names of the time zones, as every database spells them. Read when the first one is asked for. */
+/** The names of time zones that every database knows. Loaded on first use. */
 function timeZones(): ReadonlySet<string> {
   names ??= new Set(Intl.supportedValuesOf('timeZone'))
   return names
 }
 
-/** Undefined if it is the name of a time zone; otherwise a sentence. */
+/** The problem with the name of a time zone; undefined if it is right. */
 export function timeZoneProblem(name: string): string | undefined {
   if (timeZones().has(name)) return undefined
   return `"${name}" is not a time zone, such as Europe/Berlin or UTC${didYouMean(name, [...timeZones()])}`

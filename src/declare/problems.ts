@@ -1,4 +1,4 @@
-/** Every mistake found so far: the dot path in the declaration, and what would be right. */
+/** All mistakes found so far: the path in the declaration, and what would be right. */
 export type Problems = [path: string, sentence: string][]
 
 /** The place of a field in the declaration, by its dot path. */

@@ -18,13 +18,13 @@ import { callerScope, type Types } from './rules.ts'
 import { allFields, declaredChoices, kindOf, membersOf } from './scope.ts'
 import { type CelValue, isServerValue } from './server-value.ts'
 
-/** Where the server provides a value: unless it is sent, or always on an action. */
+/** When the server provides a value: if it is not sent (`default`), or always on an action. */
 export type Occasion = keyof Provided
 
 /** A field for which the server provides values. */
 export type ProvidedField = ValueField | ReferenceField
 
-/** The expression of a provided value, or a Mistake. `viewer` is the login type of whoever acts, undefined for nobody. */
+/** The expression of a provided value, or a Mistake. `viewer`: the login type of the caller, undefined for nobody. */
 export function providedExpression(
   { text }: CelValue,
   field: ProvidedField,
@@ -43,7 +43,7 @@ export function providedExpression(
   return understandValue(text, scope, target, budget.ruleItems)
 }
 
-/** Reports every value that the server could not provide. */
+/** Reports every provided value that has a mistake. */
 export function checkProvided(types: Types, problems: Problems): void {
   for (const type of types.entities.values())
     for (const { field, optional } of providedIn(type.fields))
@@ -96,14 +96,14 @@ function mistakeIn(
   return undefined
 }
 
-/** Expressions of one occasion are evaluated together, so none can read another. What is set can read defaults. */
+/** Whether the value read is not known yet. Expressions of one occasion run together, so none can read another. */
 function isLater(read: Field, field: Field, occasion: Occasion): boolean {
   const value = providedOf(read)[occasion]
   const isOwn = columnOf(read) === columnOf(field) && occasion === 'update'
   return !isOwn && value !== undefined && isServerValue(value) && value.server === 'cel'
 }
 
-/** The fields for which something is provided, and whether an object around them is optional. */
+/** The fields with provided values, and whether an object around them is optional. */
 function* providedIn(
   fields: readonly Field[],
   optional = false,

@@ -7,7 +7,7 @@ import { checkOf, defaultOf } from './values.ts'
 
 const ACTIONS = ['create', 'update'] as const
 
-/** The fields, each with what `set` says of it. */
+/** Adds to each field the values that `set` declares for it. */
 export function withProvided(
   fields: readonly Field[],
   declared: unknown,
@@ -40,7 +40,7 @@ export function withProvided(
   return all
 }
 
-/** What is set there, or what is wrong with it. */
+/** The provided value of a field, or what is wrong with it. */
 function providedFor(path: string, value: unknown, fields: readonly Field[]): Providing | string {
   const all = [...walk(fields)]
   const field = all.find((one) => one.path === path)
@@ -64,7 +64,7 @@ function isUnfit(field: Extract<Field, { kind: 'value' }>): boolean {
   return field.secret || field.column === 'json'
 }
 
-/** Why a field cannot have such a value; undefined if it can. */
+/** Why the server cannot set this value in this field; undefined if it can. */
 export function unfitValue(
   value: ServerValue,
   field: Pick<Field, 'kind'> & { column?: string },
@@ -85,7 +85,7 @@ function withSet(fields: readonly Field[], found: ReadonlyMap<string, Provided>)
   })
 }
 
-/** What nobody can send must come from somewhere when an Entity is created. */
+/** Refuses a field that is set only on update and has no value when an Entity is created. */
 function refuseUnset(fields: readonly Field[], path: string, problems: Problems): void {
   for (const field of walk(fields)) {
     const { create, update, default: given } = providedOf(field)

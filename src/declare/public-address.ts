@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Networks of IPv4 that are not part of the public internet (the special-purpose registry of IANA). */
+/** IPv4 networks that are not part of the public internet (IANA's special-purpose registry). */
 const PRIVATE: readonly (readonly [address: string, bits: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,14 +19,14 @@ const PRIVATE: readonly (readonly [address: string, bits: number])[] = [
   ['240.0.0.0', 4],
 ]
 
-/** What may be public of IPv6: global addresses, and those that stand for one of IPv4 (mapped, NAT64). */
+/** IPv6 networks that may be public: global addresses, and those that embed an IPv4 address (mapped, NAT64). */
 const PUBLIC_6 = [
   ['2000::', 3],
   ['::ffff:0:0', 96],
   ['64:ff9b::', 96],
 ] as const
 
-/** Of the global ones: Teredo and other protocols, documentation. */
+/** Global IPv6 networks that are not public: Teredo and other protocols, documentation. */
 const PRIVATE_6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -39,7 +39,7 @@ for (const [address, bits] of PUBLIC_6) routed.addSubnet(address, bits, 'ipv6')
 for (const [address, bits] of PRIVATE_6) refused.addSubnet(address, bits, 'ipv6')
 for (const [address, bits] of PRIVATE) {
   refused.addSubnet(address, bits, 'ipv4')
-  // The same network where an address of IPv6 stands for it: mapped, by NAT64, by 6to4.
+  // The same network embedded in IPv6: mapped, NAT64, 6to4.
   refused.addSubnet(`::ffff:${address}`, 96 + bits, 'ipv6')
   refused.addSubnet(`64:ff9b::${address}`, 96 + bits, 'ipv6')
   refused.addSubnet(sixToFour(address), 16 + bits, 'ipv6')
@@ -50,7 +50,7 @@ function sixToFour(address: string): string {
   return `2002:${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}::`
 }
 
-/** Whether an address is on the public internet, and not of this machine or of a private network. */
+/** Whether an address is on the public internet: not this machine, not a private network. */
 export function isPublicAddress(address: string): boolean {
   const [plain = ''] = address.split('%')
   const family = isIP(plain)

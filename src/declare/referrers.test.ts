@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { app, entity, list, ref, text } from '../takeback.ts'
 import { resolve } from './resolve.ts'
 
-/** Projects with this rule; tasks refer to them by name, notes do not. */
+/** Declares projects with this rule. Tasks refer to them with an `as` name, notes without one. */
 function declare(access: Record<string, string>): () => unknown {
   return () =>
     resolve(

@@ -1,10 +1,10 @@
-/** What a call of the API rejects with, and what code may throw to refuse a request. */
+/** The error of every API call. Code may throw it to refuse a request. */
 export class ApiError extends Error {
-  /** As the HTTP API would answer: 404. */
+  /** The HTTP status, such as 404. */
   readonly status: number
-  /** The stable word: `not_found`. */
+  /** The stable error code, such as `not_found`. */
   readonly code: string
-  /** What is wrong, by dot path. */
+  /** The errors by dot path. */
   readonly errors: Readonly<Record<string, readonly string[]>> | undefined
 
   constructor(
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 422: something in what was sent is wrong. */
+/** 422: something in the request is wrong. */
 export class InvalidData extends ApiError {
   declare readonly errors: Readonly<Record<string, readonly string[]>>
 
@@ -30,7 +30,7 @@ export class InvalidData extends ApiError {
   }
 }
 
-/** To be thrown by code that refuses what was sent: sentences by dot path, `{ 'lines.2.sku': 'is sold out' }`. */
+/** For code that refuses a body: sentences by dot path, `{ 'lines.2.sku': 'is sold out' }`. */
 export function invalidData(errors: Readonly<Record<string, string | readonly string[]>>): InvalidData {
   const listed = Object.entries(errors).map(([path, said]) => [
     path,
@@ -39,7 +39,7 @@ export function invalidData(errors: Readonly<Record<string, string | readonly st
   return new InvalidData(Object.fromEntries(listed))
 }
 
-/** To be thrown by code that does not let the caller do something: 403, with a sentence that tells them why. */
+/** For code that refuses the caller: 403, with a sentence that says why. */
 export function forbidden(message = 'You may not do this.'): ApiError {
   return new ApiError(403, 'forbidden', { message })
 }

@@ -8,7 +8,7 @@ import { resolveReactions } from './resolve-reactions.ts'
 import { resolveRoutes } from './resolve-routes.ts'
 import type { Types } from './rules.ts'
 
-/** The user's code, besides the hooks of the types. */
+/** Resolves the user's code, except for hooks, which are part of the types. */
 export function resolveCode(
   { routes, jobs, reactions }: Readonly<Record<string, unknown>>,
   types: Types,

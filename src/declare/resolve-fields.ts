@@ -16,9 +16,9 @@ import {
 import { isServerValue, type ServerValue } from './server-value.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
-/** Columns that some databases have in every table, and names that some give no column of a subquery. */
+/** Columns that some databases have in every table, and names that some cannot give to a column of a subquery. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'true', 'false']
-/** Some databases cut longer names off, so that two of them could meet. */
+/** Some databases cut off longer names, so that two of them could become the same. */
 const PATH_MAX = 60
 
 export function resolveFields(fields: unknown, place: FieldPlace, problems: Problems): Field[] {
@@ -38,7 +38,7 @@ export function resolveFields(fields: unknown, place: FieldPlace, problems: Prob
   })
 }
 
-/** A former name is no longer anybody's, and was one field's. */
+/** Refuses an old name that is still declared, or that two fields claim. */
 function refuseFormer(fields: Record<string, unknown>, place: FieldPlace, problems: Problems): void {
   const seen = new Set<unknown>()
   for (const [name, field] of Object.entries(fields)) {
@@ -69,7 +69,7 @@ function nameProblem(name: string, place: FieldPlace): string | undefined {
   return undefined
 }
 
-/** SQL does not tell `Name` from `name`. */
+/** SQL does not distinguish `Name` from `name`. */
 function twinProblem(name: string, seen: ReadonlyMap<string, string>): string | undefined {
   const twin = seen.get(name.toLowerCase())
   return twin === undefined ? undefined : `differs from ${twin} only in case; choose another`
@@ -154,7 +154,7 @@ function isRef(declaration: unknown): boolean {
   return isRecord(declaration) && declaration.type === 'ref'
 }
 
-/** Whether it is a list of objects of which one field is a reference. */
+/** Whether it is a list of objects with a reference in each. */
 function isLinking({ items }: ListDeclaration): boolean {
   return (
     isRecord(items) &&
@@ -178,7 +178,7 @@ function resolveLinking(
   return resolveEntries(name, declaration, item, { place, problems })
 }
 
-/** A declaration as it was written, and with the item of a list resolved. */
+/** A declaration as it was written (`written`), and with the items of a list resolved (`whole`). */
 interface WrittenField {
   readonly written: object
   readonly whole: ValueDeclaration
@@ -246,13 +246,13 @@ function limitsOf({ min, max, pattern, values }: ValueOptions): ValueLimits {
   })
 }
 
-/** A field of one column, with all that is compiled from its declaration. */
+/** A field with one column, with everything compiled from its declaration. */
 export function valueField(name: string, path: string, declaration: ValueDeclaration): ValueField {
   const type = fieldTypeOf(declaration.type)
   if (type === undefined) throw new TypeError(`no field type ${declaration.type}`)
   const options = declaration as ValueOptions
   const check = type.check(declaration)
-  // In JSON, an object that looks like one is meant as it is.
+  // In a JSON field, an object that looks like a server value is meant literally.
   const provided = type.column !== 'json' && isServerValue(options.default) ? options.default : undefined
   return Object.freeze({
     kind: 'value',

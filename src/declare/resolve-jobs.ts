@@ -3,7 +3,7 @@ import type { JobType } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 
-/** What a job may be called: its writes are those of `jobs/<name>`. */
+/** The pattern for job names. A job's writes are by `jobs/<name>`. */
 const JOB_NAME = /^[a-z][a-z0-9_-]{0,62}$/
 const OPTIONS = ['every', 'zone', 'run']
 const UTC = 'UTC'
@@ -52,7 +52,7 @@ function isZone(zone: string): boolean {
   }
 }
 
-/** The next time after another one, also across changes between summer and winter time. */
+/** Returns a function that gives the next time after another, daylight saving time included. */
 function resolveTimes(
   every: unknown,
   tz: string,
@@ -75,7 +75,7 @@ function resolveTimes(
   return (after) => next(after) ?? new Date(8.64e15)
 }
 
-/** Without the parts that speak of Bun. */
+/** Removes the parts of an error that mention Bun. */
 function plain(reason: string): string {
   return reason.replace(/\. Bun.*$/, '').replace(/: .*$/, '')
 }

@@ -64,7 +64,7 @@ export function resolveReference(
   }
 }
 
-/** What cannot be said of a reference in an item of a list of objects. */
+/** Refuses options that a reference in a list of objects cannot have. */
 function checkInItem(
   declaration: RefDeclaration,
   { path, dotPath, linking }: FieldPlace,
@@ -84,7 +84,7 @@ function checkInItem(
     )
 }
 
-/** No Entities exist yet, so a reference cannot have a constant as its default. */
+/** The default of a reference. It cannot be a constant, since no Entities exist yet. */
 function resolveDefault(given: unknown, { path }: FieldPlace, problems: Problems): Provided | undefined {
   if (given === undefined) return undefined
   if (isServerValue(given) && unfitValue(given, { kind: 'reference' }) === undefined)
@@ -93,7 +93,7 @@ function resolveDefault(given: unknown, { path }: FieldPlace, problems: Problems
   return undefined
 }
 
-/** What a reference points at, and what it does when that is deleted. */
+/** The target of a reference, and what happens when the target is deleted. */
 function resolveArrow(
   declaration: RefDeclaration,
   { path, names }: FieldPlace,
@@ -122,7 +122,7 @@ function resolveArrow(
   return { target, onDelete }
 }
 
-/** A list of references. Options of each reference are in its `ref`, options of the list beside it. */
+/** A list of references. Options of each reference are in `ref()`, those of the list in `list()`. */
 export function resolveLinks(
   name: string,
   declaration: LinksDeclaration,
@@ -149,7 +149,7 @@ export function resolveLinks(
   return field
 }
 
-/** A list of objects, of which one field is a reference. `item`: the object, resolved. */
+/** A list of objects with a reference each. `item`: the resolved object. */
 export function resolveEntries(
   name: string,
   declaration: ListDeclaration,
@@ -180,7 +180,7 @@ export function resolveEntries(
   return field
 }
 
-/** What the declaration says of the list itself. */
+/** The options of the list itself. */
 function listOptions(declaration: ListDeclaration) {
   return {
     min: declaration.min ?? 0,
@@ -197,7 +197,7 @@ function listOptions(declaration: ListDeclaration) {
 
 export type LinksDeclaration = ListDeclaration & { readonly items: RefDeclaration }
 
-/** What cannot be said of a list of references, or of what it holds. */
+/** Refuses options that a list of references or its items cannot have. */
 function checkLinks(declaration: LinksDeclaration, path: string, problems: Problems): void {
   const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
   const { items } = declaration

@@ -14,7 +14,7 @@ const WITH_BODY = ['POST', 'PUT', 'PATCH']
 const PATH = /^\/api(?:\/(?:[a-z0-9][a-z0-9_.-]*|:[a-z][a-zA-Z0-9_]*))+\/?$/
 const OPTIONS = ['access', 'body', 'query', 'run', 'label', 'description']
 
-/** The endpoints of one's own. Whether they are in the way of others is found out once those are known. */
+/** The user's own endpoints. Clashes with other endpoints are found later, when those are known. */
 export function resolveRoutes(declared: unknown, types: Types, problems: Problems): RouteType[] {
   if (declared === undefined) return []
   if (!isRecord(declared)) {
@@ -76,7 +76,7 @@ function resolveQuery(query: unknown = [], at: string, problems: Problems): read
   return []
 }
 
-/** As a type of its own, so that it is checked and described as any body is. */
+/** Resolves the body as a type of its own, so that it is checked and described like any other body. */
 function resolveBody(
   body: unknown,
   { entities }: Types,
@@ -93,7 +93,7 @@ function resolveBody(
   return Object.freeze({ ...NOTHING, name: 'body', fields: Object.freeze(fields) })
 }
 
-/** Options that say something about data that is kept. */
+/** Refuses options that only make sense for stored data. */
 function refuseStored(field: Field, at: string, problems: Problems): void {
   const given = {
     read: field.read,
@@ -127,7 +127,7 @@ const NOTHING: EntityType = Object.freeze({
   before: undefined,
 })
 
-/** The login types that may call it; `''` is nobody. A route has no Entity, so its rule can only be about who calls. */
+/** The login types that may call it; `''` is nobody. Its rule can only be about the caller: there is no Entity. */
 function resolveAccess(rule: unknown, types: Types, at: string, problems: Problems): ReadonlySet<string> {
   if (rule === undefined) return new Set()
   if (!isRule(rule)) {

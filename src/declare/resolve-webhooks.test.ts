@@ -28,7 +28,7 @@ test('a webhook is resolved', () => {
   expect(other).toMatchObject({ to: 'http://localhost:9000/', allowed: true })
 })
 
-/** What is declared in place of a right one, and what is said of it. */
+/** A wrong declaration, and the expected message. */
 const mistakes: readonly (readonly [declared: unknown, said: string])[] = [
   [[], 'webhooks: must be webhooks by name'],
   [{ 'E R P': right }, 'webhooks.E R P: must be named with lower-case letters'],
@@ -79,7 +79,7 @@ const mistakes: readonly (readonly [declared: unknown, said: string])[] = [
 test('mistakes are named with their place and what would be right', () => {
   for (const [declared, said] of mistakes) {
     expect(() => modelOf(declared)).toThrow(said)
-    // Nothing repeats a secret.
+    // No message repeats a secret.
     try {
       modelOf(declared)
     } catch (error) {

@@ -90,7 +90,7 @@ function resolveFilter(
   return undefined
 }
 
-/** A retry must find the same: so it knows no `me`, no `now` and no referrers. */
+/** The condition of a filter. A retry must get the same result, so it has no `me`, no `now` and no referrers. */
 function filterOf(text: string, type: EntityType, entities: EntityTypes): Expression {
   if (startingNames(parseCel(text)).has('me')) throw new Mistake('uses me, but a webhook has no caller')
   const own = ['id', 'version', 'created_at', 'updated_at'] as const
@@ -146,7 +146,7 @@ function isEncoded(text: string): boolean {
   }
 }
 
-/** What is private without asking anybody; other names are looked up when something is sent. */
+/** Whether a host is private without a lookup. Other names are looked up when something is sent. */
 function isPrivateName(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, '')
   return isIP(address) !== 0 ? !isPublicAddress(address) : /(^|\.)localhost\.?$/.test(hostname)
@@ -154,7 +154,7 @@ function isPrivateName(hostname: string): boolean {
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 
-/** The sentences never repeat the secret. */
+/** Resolves the secrets. The messages never repeat them. */
 function resolveSecrets(declared: unknown, path: string, problems: Problems): string[] {
   const all: unknown[] = Array.isArray(declared) ? declared : [declared]
   const keys = all.map((secret) => (typeof secret === 'string' ? (SECRET.exec(secret)?.[1] ?? '') : ''))

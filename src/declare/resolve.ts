@@ -36,7 +36,7 @@ import { ownValues } from './scope.ts'
 import { withinIndexes } from './unique.ts'
 import { SEARCHED_MAX } from './words.ts'
 
-/** Names that login takes in its type. */
+/** Field names that login reserves in its type. */
 const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at', 'acting']
 
 const APP_OPTIONS = [
@@ -98,7 +98,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   checkComputed(entities, problems)
   checkChecks(entities, problems)
   checkProvided(types, problems)
-  // Only if all rules were understood.
+  // Only if all rules could be read.
   if (problems.length === 0) checkRequired(types, declaration.admins, problems)
   checkReverses(entities, problems)
   const admins = adminsOf(declaration as unknown as AppDeclaration, entities, problems)
@@ -129,7 +129,7 @@ function resolveEntities(
   return entities
 }
 
-/** What all types share. */
+/** The parts of the app that all types need. */
 interface OfApp {
   readonly names: readonly string[]
   readonly retention: RetentionTimes
@@ -182,7 +182,7 @@ function checkFormerName(
     problems.push([`${path}.was`, `is "${was}", which is also declared; remove one of them`])
 }
 
-/** Those that login brings along, then those that are declared. */
+/** The fields that login adds, then the declared ones. */
 function fieldsOf(
   declaration: EntityDeclaration,
   names: readonly string[],
@@ -273,7 +273,7 @@ function compositeUniques(
           `"${column}" is not a value of this type${didYouMean(String(column), columns)}`,
         ])
       else if (unfit.includes(column)) problems.push([where, `"${column}" has a type that cannot be unique`])
-      // Its errors would tell who has an account.
+      // Errors of this constraint would reveal who has an account.
       else if (column === 'email' && declaration.login?.verify === true)
         problems.push([where, 'has the e-mail of a login, which is already unique: remove it'])
     }
@@ -359,7 +359,7 @@ function adminsOf(
   return admins
 }
 
-/** What a target calls those that refer to it must be a name that it has not given already. */
+/** Refuses an `as` name that the target already has, as a field or for other referrers. */
 function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Problems): void {
   const seen = new Set<string>()
   for (const { name, fields } of entities.values())
@@ -376,7 +376,7 @@ function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Prob
     }
 }
 
-/** Where the reference of a list is declared, from the list on. */
+/** The path from a list to the declaration of its reference. */
 function itemsPath({ member }: LinksField): string {
   return member === '' ? '.items' : `.items.${member}`
 }

@@ -7,7 +7,7 @@ export interface Keep {
   readonly keep: string
 }
 
-/** In milliseconds; undefined is forever. */
+/** Times in milliseconds; undefined means forever. */
 export interface RetentionTimes {
   readonly trash: number | undefined
   readonly journal: number | undefined
@@ -28,7 +28,7 @@ export function parseAge(text: unknown): number | undefined {
   return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0)
 }
 
-/** What a type says for itself, or else what the app says for all. */
+/** The retention of a type; by default, that of the app. */
 export function resolveRetention(
   declaration: object,
   path: string,

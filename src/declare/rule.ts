@@ -1,12 +1,12 @@
-/** A rule that needs no words. */
+/** A rule without a condition. */
 export interface Marker {
   readonly rule: 'everyone' | 'signed-in'
 }
 
-/** Who may: a marker such as `everyone`, or a condition in CEL, such as `'owner.id == me.id'`. */
+/** Who may do something: a marker such as `everyone`, or a condition in CEL, such as `'owner.id == me.id'`. */
 export type Rule = Marker | string
 
-/** Passes for anybody, signed in or not. */
+/** Passes for every caller, signed in or not. */
 export const everyone: Marker = Object.freeze({ rule: 'everyone' })
 /** Allows signed-in users of any type. */
 export const signedIn: Marker = Object.freeze({ rule: 'signed-in' })
@@ -15,7 +15,7 @@ export function isRule(value: unknown): value is Rule {
   return typeof value === 'string' || isMarker(value)
 }
 
-/** By what it says: it may be made by another copy of this module, such as that of an installed package. */
+/** Compares content: another copy of this module may have made it, such as that of an installed package. */
 function isMarker(value: unknown): boolean {
   const rule = typeof value === 'object' && value !== null && 'rule' in value ? value.rule : undefined
   return rule === 'everyone' || rule === 'signed-in'

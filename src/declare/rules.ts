@@ -16,19 +16,19 @@ import { isRequired } from './values.ts'
 /** What a rule is about: an action on Entities of a type, or reading or writing one field of it. */
 export type Subject = Action | 'read field' | 'write field'
 
-/** A rule and its place. */
+/** A rule and its subject. */
 export interface SubjectRule {
   readonly rule: Rule
   readonly subject: Subject
 }
 
-/** All types, and those of them that can sign in. */
+/** All types, and the login types among them. */
 export interface Types {
   readonly entities: ReadonlyMap<string, EntityType>
   readonly logins: readonly EntityType[]
 }
 
-/** A rule as one who asks meets it; `viewer` is their login type, undefined for nobody. */
+/** The condition of a rule for one kind of caller. `viewer`: their login type, undefined for nobody. */
 export function ruleFor(
   { rule, subject }: SubjectRule,
   type: EntityType,
@@ -56,7 +56,7 @@ function scopeOf(
   }
 }
 
-/** What an expression can speak of when it says `me`; `viewer` is the login type of whoever asks. */
+/** The names that `me` gives an expression. `viewer`: the login type of the caller. */
 export function callerScope(
   viewer: EntityType | undefined,
   { entities, logins }: Types,
@@ -72,12 +72,12 @@ export function callerScope(
   }
 }
 
-/** Reports every rule that cannot be understood, as each of those who could ask would meet it. */
+/** Reports every rule that has a mistake for any kind of caller. */
 export function checkRules(types: Types, problems: Problems): void {
   refuseShadows(types.entities, problems)
   const faulty = new Set<NamedRule>()
   for (const type of types.entities.values()) {
-    // Whatever it speaks of, an update knows; where it is used, it is checked again. Those of the app are checked there only.
+    // Checked as an update rule, which knows all names. Uses are checked again; app-wide rules are checked only in use.
     for (const rule of type.rules.values())
       if (
         rule.place.startsWith('entities.') &&
@@ -103,7 +103,7 @@ export function checkRules(types: Types, problems: Problems): void {
       return true
     } catch (error) {
       if (!(error instanceof Mistake)) throw error
-      // Reported already, where it is declared.
+      // Reported already, at its declaration.
       if (!(error instanceof NamedRuleMistake && faulty.has(error.rule)))
         problems.push([path, `${error.message}, in ${JSON.stringify(rule)}`])
       return false
@@ -116,7 +116,7 @@ export function checkRequired(types: Types, admins: unknown, problems: Problems)
   for (const type of types.entities.values()) {
     const { create } = type.access
     const written = rulesOf(type, 'write')
-    // A hook may set it.
+    // A hook may set the required fields.
     if (create === undefined || written.size === 0 || type.before?.create !== undefined) continue
     for (const viewer of [undefined, ...types.logins.filter(({ name }) => name !== admins)]) {
       const never = (rule: SubjectRule) => ruleFor(rule, type, viewer, types) === no
@@ -131,12 +131,12 @@ export function checkRequired(types: Types, admins: unknown, problems: Problems)
   }
 }
 
-/** Where in the declaration the rules of a field are. */
+/** The place of a field's rules in the declaration. */
 function declaredRules({ name, login }: EntityType, path: string): string {
   return login !== undefined && path === 'email' ? `entities.${name}.login.email` : declaredAt(name, path)
 }
 
-/** What every new Entity must bring along. */
+/** The fields that every new Entity must have in its body. */
 function* needed(fields: readonly Field[]): Generator<Field> {
   for (const field of fields) {
     if (!isRequired(field) || isFilled(field)) continue
@@ -146,12 +146,12 @@ function* needed(fields: readonly Field[]): Generator<Field> {
 }
 
 /**
- * `read` and `write` are what the field declares. `change` is the same as `write` for an Entity that is there already:
- * a field without a rule for writing can be changed by those who see it.
+ * `read` and `write`: the rules that the field declares. `change`: `write`, for an existing Entity. A field without a
+ * `write` rule can be changed by those who can read it.
  */
 export type FieldAction = 'read' | 'write' | 'change'
 
-/** The rules of a field, outer objects' included. */
+/** The rules of each field, including those of the objects around it. */
 export function rulesOf(type: EntityType, action: FieldAction): Map<string, readonly SubjectRule[]> {
   const found = new Map<string, readonly SubjectRule[]>()
   const visit = (fields: readonly Field[], outer: readonly SubjectRule[]): void => {

@@ -17,17 +17,17 @@ import {
 } from './model.ts'
 import { declaredAt } from './problems.ts'
 
-/** What the caller can see. The rest does not exist for expressions, sorts and expansions. */
+/** What the caller can see. For expressions, sorts and expansions, nothing else exists. */
 export interface Visibility {
-  /** Whether Entities of a type can be seen at all, through a reference. */
+  /** Whether Entities of a type can be seen at all through a reference. */
   reaches(type: EntityType): boolean
   sees(field: Field, type: EntityType): boolean
 }
 
-/** For rules, whose author may speak of everything. */
+/** For rules, whose author may use all names. */
 export const allVisible: Visibility = { reaches: () => true, sees: () => true }
 
-/** For checks and values, which know all fields but no named rules: those may depend on who asks. */
+/** For checks and provided values: they know all fields but no named rules, which may depend on the caller. */
 export const allFields: Visibility = { reaches: () => true, sees: () => true }
 
 /** What every Entity has besides its fields. */
@@ -39,19 +39,19 @@ export const ownValues = {
   deleted_at: 'datetime',
 } as const satisfies Record<string, ValueKind>
 
-/** What an Entity has besides its fields. A new Entity has less. */
+/** What an Entity has besides its fields. A new Entity has fewer of them. */
 export interface BesidesFields {
   readonly own: readonly (keyof typeof ownValues)[]
-  /** Whether its referrers can be asked for. */
+  /** Whether an expression can use its referrers. */
   readonly referrers: boolean
 }
 
 const whole: BesidesFields = { own: Object.keys(ownValues) as (keyof typeof ownValues)[], referrers: true }
 
-/** The names of each type for rules. They are kept: every rule asks for its own type's and those of all login types. */
+/** The names of each type for rules. Cached, since every rule needs those of its own type and of all login types. */
 const forRules = new WeakMap<ReadonlyMap<string, EntityType>, Map<EntityType, Members>>()
 
-/** The names of a type, as far as they are seen. */
+/** The names of a type that are visible. */
 export function membersOf(
   type: EntityType,
   entities: ReadonlyMap<string, EntityType>,
@@ -87,7 +87,7 @@ function makeMembers(look: Look, { own, referrers }: BesidesFields): Members {
   return { ...members, names: [...names, ...type.rules.keys()], rule: (name) => type.rules.get(name) }
 }
 
-/** The computed fields for which the viewer may know of everything that they are made of. */
+/** The computed fields whose operands the viewer may all know. */
 function computedOf(
   { computed }: EntityType,
   members: Members,
@@ -98,7 +98,7 @@ function computedOf(
   return new Map([...computed].filter(([name]) => computedNamed(name, made) !== undefined))
 }
 
-/** The referrers of a type that the viewer may know of. */
+/** The referrers of a type that the viewer may know. */
 function reversesSeen({ type, entities, visibility }: Look): Reverse[] {
   return reversesOf({ entities }, type.name).filter(
     ({ from, field }) => visibility.reaches(from) && visibility.sees(field, from),
@@ -142,14 +142,14 @@ function value(column: string, kind: ValueKind, scale: number, choices?: readonl
   return { is: 'value', column, kind, scale, choices }
 }
 
-/** The type of the expression, all types, and what is visible of them. */
+/** What the names are made from: a type, all types, and what is visible of them. */
 interface Look {
   readonly type: EntityType
   readonly entities: ReadonlyMap<string, EntityType>
   readonly visibility: Visibility
 }
 
-/** `prefix`: how much of the path is that of the item of a list which they stand in. */
+/** The names of fields. `prefix`: in a list, the length of the item's own path, which is cut off. */
 function fieldMembers(fields: readonly Field[], look: Look, prefix = 0): [string, Member][] {
   return fields.flatMap((field): [string, Member][] => {
     if (!isSeen(field, look)) return []
@@ -158,7 +158,7 @@ function fieldMembers(fields: readonly Field[], look: Look, prefix = 0): [string
   })
 }
 
-/** An object in which nothing is seen is not seen either. */
+/** Whether a field is visible. An object without visible fields is not. */
 function isSeen(field: Field, look: Look): boolean {
   if (!look.visibility.sees(field, look.type)) return false
   return field.kind !== 'object' || field.fields.some((inner) => isSeen(inner, look))
@@ -193,7 +193,7 @@ function memberOf(field: Field, look: Look, prefix: number): Member | undefined 
   return { ...one, folded: { column: foldedColumn(column), sorts: field.sortsFolded } }
 }
 
-/** A list of objects with a reference each. */
+/** The name of a list of objects with a reference each. */
 function entriesMember(field: LinksField, item: ObjectField, look: Look, column: string): Member {
   const inner = new Map(fieldMembers(item.fields, look, item.path.length + 1))
   const entries = { table: linkTableOf(look.type.name, field.path).table, column: `${field.member}.id` }
@@ -201,7 +201,7 @@ function entriesMember(field: LinksField, item: ObjectField, look: Look, column:
   return { is: 'list', column, max: field.max, item: members, entries }
 }
 
-/** Of a hidden Entity, only the id is known. */
+/** The names of a hidden Entity: only its id. */
 export const idOnly: Members = {
   names: ['id'],
   get: (name) => (name === 'id' ? value('id', 'integer', 0) : undefined),

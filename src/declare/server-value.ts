@@ -1,34 +1,34 @@
 import { isRecord } from './record.ts'
 
-/** Whoever acts, where a reference points at their type. */
+/** The caller, for a reference to their login type. */
 export interface MeValue {
   readonly server: 'me'
 }
 
-/** The time of the request; of a date, its day in UTC. */
+/** The time of the request; for a date, its day in UTC. */
 export interface NowValue {
   readonly server: 'now'
 }
 
-/** What an expression in CEL gives. */
+/** The result of an expression in CEL. */
 export interface CelValue {
   readonly server: 'cel'
   readonly text: string
 }
 
-/** A value that the server finds itself when an Entity is written. */
+/** A value that the server determines when an Entity is written. */
 export type ServerValue = MeValue | NowValue | CelValue
 
-/** The user who acts: for references to a login type. `null` for whoever is not one of that type. */
+/** The user who acts, for references to a login type. `null` if the caller is not of that type. */
 export const me: MeValue = Object.freeze({ server: 'me' })
-/** The time of the request: for times and dates. */
+/** The time of the request, for times and dates. */
 export const now: NowValue = Object.freeze({ server: 'now' })
-/** What an expression in CEL gives: `cel('product.price')`, `cel('now + duration("24h")')`. */
+/** The result of an expression in CEL: `cel('product.price')`, `cel('now + duration("24h")')`. */
 export function cel(text: string): CelValue {
   return Object.freeze({ server: 'cel', text })
 }
 
-/** By what it says: it may be made by another copy of this module, such as that of an installed package. */
+/** Compares content: another copy of this module may have made it, such as that of an installed package. */
 export function isServerValue(value: unknown): value is ServerValue {
   if (!isRecord(value)) return false
   const { server, text } = value

@@ -1,7 +1,7 @@
 import { note } from '../errors.ts'
 import { columnOf, type Field, type IndexKey, walk } from './model.ts'
 
-/** What every database can keep in an index, of all texts of a set together. */
+/** The bytes that every database can keep in one index entry, for all texts of a set together. */
 const INDEX_BYTES = 2600
 
 interface Most {
@@ -9,7 +9,7 @@ interface Most {
   readonly because: string
 }
 
-/** Texts that are unique or declared to be indexed stand in an index, which takes only so many bytes. */
+/** Limits the length of texts in unique and declared indexes, whose entries have a maximum size. */
 export function withinIndexes(
   fields: readonly Field[],
   uniques: readonly (readonly string[])[],

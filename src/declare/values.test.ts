@@ -11,7 +11,7 @@ import { type Mode, objectCheck, objectSchema } from './values.ts'
 
 const things = resolve(everything).entities.get('things')?.fields ?? []
 
-/** A judge that nobody here wrote, given the schemas that the OpenAPI document shows. */
+/** An independent validator of the schemas in the OpenAPI document. */
 const ajv = new Ajv({ strict: false })
 ajv.addFormat('email', isEmail)
 ajv.addFormat('uri', (value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value))
@@ -74,7 +74,7 @@ for (const mode of ['whole', 'replace', 'partial'] as const satisfies readonly M
       fc.property(body, (one) => {
         const errors: Errors = new Map()
         check(one, '', errors)
-        // Limits that JSON Schema cannot say: of a decimal, and of whole numbers within any JSON.
+        // Limits that JSON Schema cannot express: of a decimal, and of whole numbers inside any JSON.
         for (const [path, sentences] of errors) {
           if (
             /^(price|lines\.\d+\.price)$/.test(path) &&

@@ -6,15 +6,15 @@ import { oneOf } from './one-of.ts'
 import { operatorsSchema } from './operators.ts'
 
 /**
- * `whole`: a body with a whole new Entity; absent keys are a default, `null` or an error.
- * `replace`: the same for an existing Entity; an absent secret stays, since nobody can read it to send it back.
- * `partial`: a body to merge (RFC 7396); absent keys stay, `null` removes a value.
+ * `whole`: a body with a whole new Entity. An absent key gets its default or `null`, or is an error.
+ * `replace`: the same for an existing Entity. An absent secret stays, since nobody can read it to send it back.
+ * `partial`: a body to merge (RFC 7396). Absent keys stay, `null` removes a value.
  */
 export type Mode = 'whole' | 'replace' | 'partial'
 
 export type Values = { readonly [key: string]: unknown }
 
-/** The check of a field's value when it is there and not `null`. */
+/** The check of a field's value that is present and not `null`. */
 export function checkOf(field: Field, mode: Mode, refusals: Refusals = allowed): Check {
   switch (field.kind) {
     case 'value':
@@ -32,15 +32,15 @@ function unknownInside(key: string, known: readonly string[]): string {
   return `is not a field here${didYouMean(key, known)}`
 }
 
-/** What the sender of a body may not do with a field. */
+/** What the caller may not do with a field. */
 interface Refusal {
-  /** Why it cannot be set, if it cannot; `hidden` if it does not exist for the caller. */
+  /** Why the caller cannot set it, if they cannot; `hidden` if it does not exist for them. */
   readonly refused: string | undefined
-  /** Whether it stays as it is if a whole body does not have it, because the caller cannot see or set all of it. */
+  /** Whether it stays if a whole body does not have it, because the caller cannot see or set all of it. */
   readonly stays: boolean
-  /** Why it cannot be removed with all its fields, if it cannot. */
+  /** Why it cannot be removed together with its fields, if it cannot. */
   readonly kept: string | undefined
-  /** Whether the caller gets `null` only because it is hidden: that `null`, sent back, leaves it as it is. */
+  /** Whether the caller sees `null` only because it is hidden. If they send that `null` back, it stays. */
   readonly blank: boolean
 }
 
@@ -50,7 +50,7 @@ export const HIDDEN = 'hidden'
 
 const allowed: Refusals = () => ({ refused: undefined, stays: false, kept: undefined, blank: false })
 
-/** Walks the fields once, here, and not again while it checks. Unknown keys are refused, so nothing is assigned by accident. */
+/** Compiles the check of a body. Unknown keys are refused, so nothing is assigned by accident. */
 export function objectCheck(
   fields: readonly Field[],
   mode: Mode,
@@ -77,7 +77,7 @@ export function objectCheck(
       if (given === null && blank && mode === 'replace') continue
       if (given !== undefined && refused !== undefined) note(errors, prefix + name, refused)
       else if (given === undefined) {
-        // What cannot be sent, because they cannot read it or because it is not theirs to set, stays.
+        // A field that the caller cannot send stays: they cannot read it, or may not set it.
         if (partial || (mode === 'replace' && (isSecret(field) || stays || filled))) continue
         output[name] = missing({ field, check, filled }, prefix + name, errors)
       } else if (given !== null) output[name] = check(given, prefix + name, errors)
@@ -89,14 +89,14 @@ export function objectCheck(
   }
 }
 
-/** A default replaces an absent value. A merged `null` makes a value absent; a `null` in a whole body is an error. */
+/** The value after a `null`: in a merge the default, or an error; in a whole body always an error. */
 function cleared(field: Field, path: string, partial: boolean, errors: Errors): unknown {
   const given = defaultOf(field)
   if (partial && given !== undefined) return given
   return refuse(field, path, errors, partial ? 'is required' : 'must not be null')
 }
 
-/** `filled`: the server provides it later. An object of nothing but such fields need not be sent. */
+/** The value of an absent field. `filled`: the server sets it later. An object of only such fields may be absent. */
 function missing(
   { field, check, filled }: { readonly field: Field; readonly check: Check; readonly filled: boolean },
   path: string,
@@ -113,7 +113,7 @@ function refuse(field: Field, path: string, errors: Errors, sentence: string): u
   if (field.kind === 'reference') note(errors, `${path}.id`, sentence)
 }
 
-/** A failing reference has two keys, its own and its id's: clients show one beside the field, one beside the picker. */
+/** Reports a failed reference under its own key and its id's: clients show one at the field, one at the picker. */
 export function noteReference(errors: Errors, path: string, sentence: string): undefined {
   note(errors, path, sentence)
   note(errors, `${path}.id`, sentence)
@@ -131,8 +131,8 @@ const checkReference: Check = (value, path, errors) => {
 }
 
 /**
- * A list of references, or of objects with one, each only once. A wrong item leaves `null` in its place, so that the
- * others are still checked.
+ * The check of a list of references, or of objects with a reference each, without duplicates. A wrong item becomes
+ * `null`, so that the others are still checked.
  */
 function linksCheck({ min, max = Number.POSITIVE_INFINITY, item, member }: LinksField): Check {
   const check = item === undefined ? checkReference : checkOf(item, 'whole')
@@ -157,7 +157,7 @@ function linksCheck({ min, max = Number.POSITIVE_INFINITY, item, member }: Links
   }
 }
 
-/** The id in a member of a list of references, or in an item with the reference of this name. */
+/** The id of a member: of a reference, or of the named reference in an item. */
 export function memberId(one: unknown, member: string): number {
   const reference = member === '' ? one : (one as Record<string, unknown> | null | undefined)?.[member]
   return Number((reference as { id?: unknown } | null | undefined)?.id)
@@ -180,7 +180,7 @@ export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'i
   const shown = fields.filter((field) => (direction === 'in' ? !isReadOnly(field) : !isSecret(field)))
   const needed = (field: Field) =>
     mode !== 'partial' && isRequired(field) && !isFilled(field) && !(mode === 'replace' && isSecret(field))
-  // A field that not everyone sees may be absent.
+  // A field that some callers cannot see may be absent.
   const there = (field: Field) => (direction === 'out' ? field.read === undefined : needed(field))
   const required = shown.filter(there).map((field) => field.name)
   return {
@@ -207,7 +207,7 @@ function fieldSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSch
     : { ...schema, ...shown }
 }
 
-/** What a field gets from the server if it is not sent, in words. What an expression says is not for everybody. */
+/** The default that the server provides, in words. The text of an expression is not public. */
 export function providedDefault(field: Field): string | undefined {
   const { default: given } = providedOf(field)
   if (given === undefined) return undefined
@@ -215,7 +215,7 @@ export function providedDefault(field: Field): string | undefined {
   return `Default: ${words[given.server]}.`
 }
 
-/** With the words for people; what the schema says by itself comes after them. */
+/** Adds label and description. The schema's own description follows. */
 function labelled(schema: JsonSchema, field: Field, provided: string | undefined): JsonSchema {
   const { label, description } = field
   const said = [description, schema.description, provided].filter((one) => typeof one === 'string').join(' ')
@@ -258,7 +258,7 @@ export function isSecret(field: Field): boolean {
   return field.kind === 'value' && field.secret
 }
 
-/** Must be there in a whole body. An object whose fields all have something to fall back on must be there all the same. */
+/** Whether a whole body must have it. True even for an object whose fields all have a default. */
 export function isRequired(field: Field): boolean {
   return !field.optional && defaultOf(field) === undefined
 }

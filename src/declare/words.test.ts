@@ -49,7 +49,7 @@ test('they are kept with a space on both sides, as many as fit', () => {
 test('a folded text stays as it is when it is folded again, whatever character it has', () => {
   expect(foldText('Straße CAFÉ Σίσυφος ﬁ Ⅷ İ ẞ Ångström')).toBe('strasse cafe σισυφοσ fi viii i ss angstrom')
   for (let code = 1; code <= 0xe0fff; code++) {
-    // There are no characters between these.
+    // No characters exist between these.
     if (code === 0x40000) code = 0xe0000
     const once = code >= 0xd800 && code <= 0xdfff ? '' : foldText(String.fromCodePoint(code))
     if (foldText(once) !== once) throw new Error(`U+${code.toString(16)} is ${once}, then ${foldText(once)}`)

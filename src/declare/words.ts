@@ -1,11 +1,11 @@
-/** How much of a word counts, in characters, and how much of a text, in the bytes of its words. */
+/** The length to which a word is cut, in characters; then the limit for all words of a text, in bytes. */
 const WORD_MAX = 40
 const TEXT_BYTES = 60_000
 
-/** How many fields of a type can be searched: what every database can keep in one index entry, by so many bytes each. */
+/** The maximum number of searched fields per type: more would not fit into one index entry of every database. */
 export const SEARCHED_MAX = 16
 
-/** Accents and points that people leave out: Latin, Greek and Cyrillic ones, Hebrew and Arabic vowels. Those of other scripts are letters. */
+/** Marks that people leave out: accents, Hebrew and Arabic vowels. In other scripts, marks are letters. */
 const MARKS =
   /(?=\p{M})(?:[\u0300-\u036f]|[\u0590-\u05ff]|[\u0600-\u06ff]|[\u1ab0-\u1aff]|[\u1dc0-\u1dff]|[\u20d0-\u20ff]|[\ufe20-\ufe2f])/gu
 
@@ -20,10 +20,10 @@ const CHARACTERS = new RegExp(`[${UNSPACED}]\\p{M}*`, 'gu')
 const STARTS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')
 
 /**
- * The words of a text, in its order: without capitals and accents, runs of letters and digits. Where a script has no
- * spaces, each character together with the next one is a word, and the last one by itself: so every part of such a text
- * is found, and a single character too, as the beginning of a word. This is the one place where words are cut, for what
- * is kept and for what is looked for, whatever the database.
+ * The words of a text, in order: runs of letters and digits, without capitals and accents. In a script without spaces,
+ * each character together with the next is a word, and the last one by itself. So every part of such a text can be
+ * found, and a single character too, as the beginning of a word. Only this function cuts words, for stored and searched
+ * texts alike, whatever the database.
  */
 export function* wordsOf(text: string): Generator<string> {
   for (const [run] of foldedWord(text).matchAll(RUNS))
@@ -32,14 +32,14 @@ export function* wordsOf(text: string): Generator<string> {
 }
 
 /**
- * A text without capitals and accents, as people compare and sort it. Folded again, it stays as it is: so the capital
- * `ẞ`, which words have as `ß`, is `ss` here too.
+ * A text without capitals and accents, as people compare and sort it. Folding twice changes nothing: the capital `ẞ`,
+ * which is `ß` in words, is `ss` here.
  */
 export function foldText(text: string): string {
   return foldedWord(text).replaceAll('ß', 'ss')
 }
 
-/** Via upper case, so that `ß` is `ss`, and both forms of sigma are one. */
+/** Upper case first, so that `ß` becomes `ss`, and both forms of sigma become one. */
 function foldedWord(text: string): string {
   return text
     .normalize('NFKD')
@@ -59,7 +59,7 @@ function cut(word: string): string {
   return word.length <= WORD_MAX ? word : [...word].slice(0, WORD_MAX).join('')
 }
 
-/** The words as they are stored, with a space before and after each, so that each can be counted. */
+/** The words as they are stored, with a space before and after each, so that they can be counted. */
 export function keptWords(text: string): string {
   const kept: string[] = []
   let bytes = 0

@@ -6,14 +6,14 @@ import { move, TOO_FAR } from './move.ts'
 import { commonKind, MIXED, NUMBER_LEAST, NUMBER_MOST, numberKindOf, scaleOfResult } from './numbers.ts'
 import type { Node } from './parse.ts'
 
-/** An arithmetic operator that is being understood. */
+/** The arithmetic operator that is being read. */
 interface Reckoning {
   readonly reader: Reader
   readonly node: Node
   readonly how: Arithmetic
 }
 
-/** Understands `+ - * / %` between numbers, texts, times and durations. */
+/** Reads `+ - * / %` between numbers, texts, times and durations. */
 export function reckon(
   reader: Reader,
   node: Node,
@@ -46,7 +46,7 @@ export function negative(reader: Reader, node: Node, of: Node): Found {
   return ofValues({ reader, node, how: '-' }, reader.literal('integer', 0, 0), inner.of)
 }
 
-/** A value, or a literal in terms of the value beside it. */
+/** Returns the expression of an operand. A literal becomes a value of the other operand's kind. */
 function operand(
   { reader, node }: Reckoning,
   found: Found,
@@ -121,7 +121,7 @@ function refuse({ reader, node, how }: Reckoning, left?: Expression, right?: Exp
   return reader.fail(node, `needs numbers on both sides of "${how}"${both}`)
 }
 
-/** Times and durations; undefined where there are none. */
+/** Adds and subtracts times and durations; undefined if the operands are something else. */
 function ofTimes({ reader, node, how }: Reckoning, a: Found, b: Found): Found | undefined {
   if (how !== '+' && how !== '-') return undefined
   const moved = (of: Expression, ms: number): Found => {

@@ -1,7 +1,7 @@
 import { type Expression, no, type Place, yes } from './expression.ts'
 import { allTrue, not, or } from './fold.ts'
 
-/** What a rule of update asks of the Entity as it is: whatever it asks of `next` is taken to be as the rule wants it. */
+/** The part of an update rule about the Entity as it is now. Every condition on `next` is assumed to be met. */
 export function withoutNext(rule: Expression, wanted = true): Expression {
   switch (rule.op) {
     case 'and':
@@ -15,7 +15,7 @@ export function withoutNext(rule: Expression, wanted = true): Expression {
   }
 }
 
-/** Expressions are trees of plain data, and a place stands where a root does. */
+/** Searches the whole tree: expressions are plain data, and every place has a `root`. */
 function speaksOfNext(part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return false
   if ('root' in part && (part as Place).root.of === 'next') return true

@@ -20,7 +20,7 @@ import { partCall } from './time-calls.ts'
 
 type Understand = (reader: Reader, one: CelCall) => Found
 
-/** Functions, and methods. */
+/** The functions and methods that expressions can call, by name. */
 const functions: Readonly<Record<string, Understand>> = {
   has,
   size: (reader, { node, args }) => size(reader, node, only(reader, node, args)),
@@ -68,7 +68,7 @@ const methods: Readonly<Record<string, Understand>> = {
   all: (reader, one) => each(reader, one, 'all'),
 }
 
-/** Understands a call. */
+/** Reads a call of a function or method. */
 export function call(reader: Reader, one: CelCall): Found {
   const table = one.receiver === undefined ? functions : methods
   const known = Object.hasOwn(table, one.name) ? table[one.name] : undefined
@@ -107,7 +107,7 @@ function size(reader: Reader, node: Node, of: Node): Found {
   return reader.fail(node, 'needs a text or a list in size()')
 }
 
-/** The text that a method is called on; undefined for one that is not there. */
+/** The text that a method is called on; undefined if it is missing for this caller. */
 function subject(reader: Reader, node: Node, of: Node, beside?: Expression): Expression | undefined {
   const found = reader.find(of)
   if (found.is === 'nothing') return undefined
@@ -136,7 +136,7 @@ function lower(reader: Reader, node: Node, of: Node): Found {
   return { is: 'expression', of: { op: 'lower', kind: 'text', of: one } }
 }
 
-/** `fold(title)`, without capitals and accents; only of what is kept so, since databases do not fold alike. */
+/** `fold(title)`: without capitals and accents. Only for fields stored folded, since databases fold differently. */
 function fold(reader: Reader, { node, args }: CelCall): Found {
   const of = only(reader, node, args)
   const found = reader.find(of)
@@ -163,14 +163,14 @@ function matchesCall(reader: Reader, node: Node, of: Node, pattern: Node): Found
   }
 }
 
-/** Days and weeks have no unit in CEL, since not every day has 24 hours. */
+/** Returns a hint that gives days or weeks in hours. CEL has no units for them, since not every day has 24 hours. */
 function inHours(given: string): string {
   const [, count = '', unit] = /^(-?\d{1,5})([dw])$/.exec(given) ?? []
   if (unit === undefined) return ''
   return ` with days in hours: duration("${Number(count) * (unit === 'd' ? 24 : 168)}h"),`
 }
 
-/** A sentence as a part of another. */
+/** Turns a sentence into a clause of another sentence. */
 function clause(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 }
@@ -186,7 +186,7 @@ function each(reader: Reader, { node, receiver, args }: CelCall, op: 'exists' | 
   if (found?.is === 'nothing') return { is: 'expression', of: unknown }
   if (found?.is !== 'list') return reader.fail(receiver ?? node, `needs a list before .${op}()`)
   const depth = reader.depth
-  // Each with each would take the square of the time. Referrers are found by an index.
+  // Comparing each item with each takes quadratic time. Referrers are found by an index.
   if (depth > 0 && found.list.place.root.of !== 'item' && referrersOf(found.list) === undefined)
     return reader.fail(
       receiver ?? node,
@@ -205,7 +205,7 @@ function itemOf(list: ListPlace, members: Members | undefined, depth: number): F
   }
   const root = { of: 'item', depth } as const
   if (members !== undefined) {
-    // A reference of a list is a row with its target; all but the id is in the target.
+    // An item of a list of references is a row with the target's id. All other values are in the target.
     const links = linkRowsOf(list)
     const reference = links === undefined ? undefined : { column: 'target', to: links.target }
     return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference } }

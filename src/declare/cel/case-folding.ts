@@ -1,11 +1,11 @@
 import { type Characters, contains, everyCharacter, type Range, union } from './characters.ts'
 
-/** Characters that differ by their case only, as in `k`, `K` and the sign for Kelvin: by Unicode's simple case folding. */
+/** Characters that differ only in case, such as `k`, `K` and the Kelvin sign, by Unicode's simple case folding. */
 type Orbit = readonly number[]
 
 const isAsciiOnly = (set: Characters) => (set.at(-1)?.[1] ?? 0) < 0x80
 
-/** With all that differs from one of them by its case only. */
+/** Adds every character that differs from one in the set only in case. */
 export function folded(set: Characters): Characters {
   const made = results.get(set) ?? fold(set)
   results.set(set, made)
@@ -22,7 +22,7 @@ function fold(set: Characters): Characters {
   return more.length === 0 ? set : union([...set, ...more])
 }
 
-/** Those that have a letter of ASCII: enough for most patterns, and known without a look at all of Unicode. */
+/** The orbits with an ASCII letter: enough for most patterns, and known without a scan of Unicode. */
 const ascii: readonly Orbit[] = Array.from({ length: 26 }, (_, at) => {
   const more: Record<string, number[]> = { k: [0x212a], s: [0x17f] }
   return [0x61 + at, 0x41 + at, ...(more[String.fromCharCode(0x61 + at)] ?? [])]
@@ -30,7 +30,7 @@ const ascii: readonly Orbit[] = Array.from({ length: 26 }, (_, at) => {
 
 let known: readonly Orbit[] | undefined
 
-/** All of them. JavaScript has no function for it, but its own patterns fold alike. */
+/** Every orbit. JavaScript has no function for this, but its regular expressions fold the same way. */
 function allOrbits(): readonly Orbit[] {
   known ??= findOrbits()
   return known
@@ -53,7 +53,7 @@ function codeOf(character: string): number {
   return character.codePointAt(0) ?? 0
 }
 
-/** Not where the other case is more than one character, or depends on the language. */
+/** False if the other case has more than one character, or depends on the language. */
 function isSameCase(a: string, b: string): boolean {
   return [...b].length === 1 && new RegExp(`^\\u{${codeOf(a).toString(16)}}$`, 'iu').test(b)
 }

@@ -9,7 +9,7 @@ import {
   WORD,
 } from './characters.ts'
 
-/** What a single letter behind a backslash stands for; the large one for all others. */
+/** The Perl classes, by the letter after the backslash. An upper-case letter negates the class. */
 export const perl: ReadonlyMap<string, Characters> = new Map([
   ['d', DIGITS],
   ['w', WORD],
@@ -21,7 +21,7 @@ const upper = range('A', 'Z')
 const lower = range('a', 'z')
 const digits = range('0', '9')
 
-/** `[[:alpha:]]`: of ASCII, in any language. */
+/** The POSIX classes, such as `[[:alpha:]]`: ASCII only. */
 export const posix: ReadonlyMap<string, Characters> = new Map(
   Object.entries({
     alnum: [digits, upper, lower],
@@ -46,17 +46,17 @@ export const posix: ReadonlyMap<string, Characters> = new Map(
 
 const known = new Map<string, Characters | undefined>()
 
-/** `\p{L}`, `\p{Greek}`: a general category or a script of Unicode; undefined where there is none of that name. */
+/** The characters of a Unicode category or script, as in `\p{L}` or `\p{Greek}`; undefined if the name is unknown. */
 export function unicode(name: string): Characters | undefined {
   if (!known.has(name)) known.set(name, find(name))
   return known.get(name)
 }
 
-/** Looks at every character there is, so each is found once. */
+/** Scans every character of Unicode, so each result is cached. */
 function find(name: string): Characters | undefined {
   if (name === 'Any') return complement([])
   if (!/^[A-Z][A-Za-z_]*$/.test(name) || ['Cn', 'Cs'].includes(name)) return undefined
-  // What is not assigned yet is in no category of RE2's.
+  // In RE2, unassigned characters are in no category.
   if (name === 'C') return charactersOf(/[\p{Cc}\p{Cf}\p{Co}]+/gu)
   try {
     return charactersOf(new RegExp(`\\p{${name.length > 2 ? 'Script=' : ''}${name}}+`, 'gu'))

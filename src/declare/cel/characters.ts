@@ -1,27 +1,27 @@
-/** A set of characters: ranges of code points, ascending, apart from each other, both ends included. */
+/** A set of characters: disjoint ranges of code points in ascending order, both ends included. */
 export type Characters = readonly Range[]
 export type Range = readonly [first: number, last: number]
 
-/** NUL is in no text: not every database can hold it. */
+/** Texts never contain NUL: not every database can store it. */
 const FIRST = 1
 const LAST = 0x10ffff
-/** Halves of characters: in no text that is well formed, and not to be written into a pattern. */
+/** Halves of surrogate pairs: well-formed text has none, and a pattern must not contain one. */
 const SURROGATES: Range = [0xd800, 0xdfff]
 
 export const DIGITS = union([span('0', '9')])
 export const WORD = union([span('0', '9'), span('A', 'Z'), span('a', 'z'), span('_', '_')])
-/** RE2's: without the vertical tab. */
+/** RE2's `\s`: it excludes the vertical tab. */
 export const SPACE = union([span('\t', '\n'), span('\f', '\r'), span(' ', ' ')])
-/** What `.` stands for. */
+/** What `.` matches: any character but a newline. */
 export const ALL_IN_LINE = complement(union([span('\n', '\n')]))
-/** The same where a newline is a character as any other. */
+/** What `.` matches with the flag `s`: newlines too. */
 export const ALL = complement([])
 
 function span(first: string, last: string): Range {
   return [first.charCodeAt(0), last.charCodeAt(0)]
 }
 
-/** Whether it can be in a text at all. */
+/** Whether a text can contain this code point. */
 export function isCharacter(code: number): boolean {
   return code >= FIRST && code <= LAST && !(code >= SURROGATES[0] && code <= SURROGATES[1])
 }
@@ -36,7 +36,7 @@ export function union(ranges: readonly Range[]): Characters {
   return merged
 }
 
-/** So that the ends of a range are always characters. */
+/** Cuts surrogates out, so that both ends of a range are always characters. */
 function withoutSurrogates([first, last]: Range): Range[] {
   const [from, to] = SURROGATES
   const below: Range = [first, Math.min(last, from - 1)]
@@ -62,7 +62,7 @@ export function contains(characters: Characters, code: number): boolean {
 
 let everything: string | undefined
 
-/** All that can be in a text, one behind another. */
+/** Every character that a text can contain, in order. */
 export function everyCharacter(): string {
   everything ??= [...[FIRST, SURROGATES[1] + 1].entries()]
     .map(([at, from]) => textFrom(from, at === 0 ? SURROGATES[0] - 1 : LAST))
@@ -79,7 +79,7 @@ function textFrom(first: number, last: number): string {
   return parts.join('')
 }
 
-/** Those that a pattern of JavaScript, for one or more of them, finds. */
+/** The characters that a JavaScript pattern matches. The pattern must match runs of them (`+`, flags `gu`). */
 export function charactersOf(pattern: RegExp): Characters {
   const ranges = [...everyCharacter().matchAll(pattern)].map(([found]): Range => {
     const last = found.codePointAt(found.length - 1) ?? 0
@@ -90,8 +90,8 @@ export function charactersOf(pattern: RegExp): Characters {
 }
 
 /**
- * As every engine reads it: a character by itself or a class of ranges, negated where that is what the set is by nature.
- * No escapes but those of punctuation: other than these, engines have none in common.
+ * Writes a set so that every engine reads it alike: one character, or a class of ranges, negated if the set reaches the
+ * last code point. Only punctuation is escaped: engines share no other escapes.
  */
 export function writeCharacters(characters: Characters): string {
   const [only] = characters

@@ -15,8 +15,8 @@ import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
 import type { Computed, Members, NamedRule, Scope } from './scope.ts'
 
 /**
- * Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right.
- * `most`: how many items of lists it may go through for one Entity. `first`: the number of its first literal.
+ * Reads a condition, or throws a Mistake that says where it is wrong and what would be right. `most`: how many items of
+ * lists it may go through for one Entity. `first`: the number of its first literal.
  */
 export function understand(text: string, scope: Scope, most: number, first = 0): Expression {
   const expression = new OneReader(text, scope, new NamedRuleUses(first)).condition(parseCel(text))
@@ -24,12 +24,12 @@ export function understand(text: string, scope: Scope, most: number, first = 0):
   return expression
 }
 
-/** For those who want a value of an expression, not whether it holds. */
+/** A reader for callers that want the value of an expression instead of a condition. */
 export function readerOf(text: string, scope: Scope): Reader {
   return new OneReader(text, scope)
 }
 
-/** The value that a dot path names, as in a sort or a short equality; undefined where there is none. */
+/** The value that a dot path names, as in a sort or a short equality; undefined if there is none. */
 export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'expression' }> | undefined {
   if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(path)) return undefined
   const reader = new OneReader(path, { ...scope, me: null, anybody: [] })
@@ -44,7 +44,7 @@ export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'ex
   }
 }
 
-/** The expression of a computed field, made from these names; undefined where some are missing, unless that is to be told. */
+/** The expression of a computed field over these names. If names are missing: undefined, or a Mistake with `tells`. */
 export function computedNamed(name: string, members: Members, tells = false): Expression | undefined {
   const reader = new OneReader(name, { self: members, me: null, anybody: [] })
   try {
@@ -73,7 +73,7 @@ export function callAt(
   }
 }
 
-/** Reads one expression, or a named rule in it: `of` is what its names belong to. */
+/** Reads one expression, or a named rule in it. `of`: what its names belong to. */
 class OneReader implements Reader {
   readonly #text: string
   readonly #scope: Scope
@@ -97,7 +97,7 @@ class OneReader implements Reader {
     throw new Mistake(`${sentence} at column ${columnAt(this.#text, node.pos)}`)
   }
 
-  /** What says yes or no. */
+  /** Reads an expression that must be true or false. */
   condition(node: Node): Expression {
     const found = this.find(node)
     if (found.is === 'expression' && found.of.kind === 'boolean') return found.of
@@ -161,7 +161,7 @@ class OneReader implements Reader {
     return call(this, one)
   }
 
-  /** With a name that stands for one of a list. */
+  /** Runs with a variable that stands for one item of a list. */
   within<Result>(name: string, found: Found, run: () => Result): Result {
     this.#variables.set(name, found)
     try {
@@ -179,13 +179,13 @@ class OneReader implements Reader {
     return this.#variables.has(name) || this.top(name) !== undefined
   }
 
-  /** A literal that is compared with something. */
+  /** Adds a literal to the expression. */
   literal(kind: Expression['kind'], scale: number, value: string | number | boolean): Expression {
     if (this.#uses.computed > 0) return { op: 'literal', kind, scale, value, at: 0, fixed: true }
     return { op: 'literal', kind, scale, value, at: this.#uses.literals++ }
   }
 
-  /** A literal in the place of a value of the target's kind. */
+  /** A literal as a value of the target's kind. */
   coerce(node: Node, target: Expression, given: GivenLiteral, choices?: readonly string[]): Expression {
     const found = against(target, '==', given, choices)
     if (typeof found === 'string') return this.fail(node, found)
@@ -236,7 +236,7 @@ class OneReader implements Reader {
     throw new Mistake(`unknown field "${prefix}${name}" ${where}${guess}`)
   }
 
-  /** What a name means in something; undefined where it means nothing. */
+  /** What a name means inside of something; undefined if it means nothing. */
   member(base: Found, name: string, node: Node | undefined): Found | undefined {
     if (base.is === 'nothing') {
       const members = base.candidates.map((one) => one.get(name)).filter((one) => one !== undefined)
@@ -269,7 +269,7 @@ class OneReader implements Reader {
     return foundMember(root, behind, member, { root, hops: behind, column: 'id' })
   }
 
-  /** `next` is of the Entity that the whole rule is about, not of others. */
+  /** `next` means the Entity of the whole rule. A named rule of another Entity does not know it. */
   #namedRule(rule: NamedRule, of: Found): Expression {
     const { next, ...rest } = this.#scope
     const scope = of === this.#of && next !== undefined ? { ...rest, next } : rest
@@ -278,7 +278,7 @@ class OneReader implements Reader {
     )
   }
 
-  /** A computed field is the same for everybody: it knows no `me`. */
+  /** A computed field is the same for everybody, so it does not know `me`. */
   #computed(computed: Computed, of: Found): Found {
     const scope = { self: this.#scope.self, me: null, anybody: [] }
     this.#uses.computed++
@@ -300,7 +300,7 @@ class OneReader implements Reader {
     return this.fail(node, sentence)
   }
 
-  /** What only other login types have. */
+  /** A name of `me` that only other login types have. */
   #ofOthers(root: Root, hops: Place['hops'], name: string): Found | undefined {
     if (root.of !== 'me' || hops.length > 0) return undefined
     return this.member({ is: 'nothing', candidates: this.#scope.anybody }, name, undefined)
@@ -334,7 +334,7 @@ class OneReader implements Reader {
     return is({ op: 'choose', kind, scale, condition, then, otherwise })
   }
 
-  /** Two parts of one kind; nothing where neither is there. */
+  /** The two branches as values of one kind; `nothing` if both are missing. */
   #alike(node: Node, left: Node, right: Node): [Expression, Expression] | Found {
     const [a, b] = [this.find(left), this.find(right)]
     if (a.is === 'nothing' || b.is === 'nothing') {
@@ -356,7 +356,7 @@ class OneReader implements Reader {
     return this.fail(node, 'has two different types after "?"')
   }
 
-  /** Beside something that is not there. */
+  /** One branch as a value, if the other one is missing. */
   #alone(node: Node, found: Found, beside: Found): Expression {
     if (found.is !== 'literal') return expression(this, node, found)
     const like = (beside.is === 'nothing' ? beside.like : undefined) ?? likeOf(found.given)
@@ -364,13 +364,13 @@ class OneReader implements Reader {
   }
 }
 
-/** Whether two literals are of one type: all numbers are. */
+/** Whether two literals are of one type. All numbers are one type. */
 function isAs(a: GivenLiteral, b: GivenLiteral): boolean {
   const typeOf = (given: GivenLiteral) => (typeof given === 'bigint' ? 'number' : typeof given)
   return typeOf(a) === typeOf(b)
 }
 
-/** Something of the kind that a literal has by itself. */
+/** A stand-in expression of the kind that a literal has by itself. */
 function likeOf(given: GivenLiteral): Expression | undefined {
   const kind = { string: 'text', bigint: 'integer', number: 'number' } as const
   const own = typeof given === 'boolean' ? undefined : kind[typeof given as keyof typeof kind]

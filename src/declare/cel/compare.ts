@@ -7,14 +7,14 @@ import { move, TOO_FAR } from './move.ts'
 import { asDecimal, commonKind, numberKindOf } from './numbers.ts'
 import type { Node } from './parse.ts'
 
-/** A comparison that is being understood: by whom, where in the text, and by which operator. */
+/** The comparison that is being read: its reader, its place in the text, and its operator. */
 interface Comparing {
   readonly reader: Reader
   readonly node: Node
   readonly how: Comparison
 }
 
-/** Understands a comparison. */
+/** Reads a comparison. */
 export function compare(
   reader: Reader,
   node: Node,
@@ -24,7 +24,7 @@ export function compare(
   return compareFound({ reader, node, how }, [left, reader.find(left)], [right, reader.find(right)])
 }
 
-/** The same of parts that were looked at before: looking again would take twice as long with each level of nesting. */
+/** Compares parts that are found already: finding them again would double the time with each level of nesting. */
 function compareFound(
   comparing: Comparing,
   [left, a]: readonly [Node, Found],
@@ -51,7 +51,7 @@ function compareFound(
   return compareValues(comparing, expression(reader, left, a), expression(reader, right, b))
 }
 
-/** A user type that nobody has is a slip of the pen, and would lock people out. */
+/** Refuses a user type that does not exist: it is a typo, and would lock people out. */
 function refuseOther(
   reader: Reader,
   node: Node,
@@ -62,7 +62,7 @@ function refuseOther(
     reader.fail(node, `"${given}" is not a user type${didYouMean(given, choices)}`)
 }
 
-/** Whether something is there: of everything that has a place. */
+/** Whether something is present (not null). Works for everything that has a place. */
 export function test(reader: Reader, node: Node, found: Found, not: boolean): Expression {
   if (found.is === 'nothing') return truth(not)
   if (found.is === 'list' && referrersOf(found.list) !== undefined)
@@ -83,7 +83,7 @@ function nullTest(reader: Reader, node: Node, found: Found, how: '==' | '!='): E
   return test(reader, node, found, how === '==')
 }
 
-/** `x in [a, b]`, `x in list`. */
+/** Reads `x in [a, b]` and `x in list`. */
 export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, Node]): Expression {
   const value = reader.find(left)
   if (right.op === 'list') return isAmong(reader, left, value, right.args)
@@ -145,7 +145,7 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
   return of.every((one) => one === unknown) ? unknown : { op: 'in', kind: 'boolean', value: target, of }
 }
 
-/** With the digits behind the point that a decimal among the others has. */
+/** Gives a value as many decimal places as the most exact decimal among the others. */
 function besides(value: Expression, others: readonly Expression[]): Expression {
   const common = commonKind([value, ...others])
   return common?.kind === 'decimal' ? asDecimal(value, common.scale, false) : value
@@ -155,7 +155,7 @@ function choicesOf(found: Found): readonly string[] | undefined {
   return found.is === 'expression' ? found.choices : undefined
 }
 
-/** What is a value, and not an object, an Entity or a list. */
+/** The value that was found. Fails for an object, an Entity or a list. */
 export function expression(reader: Reader, node: Node, found: Found): Expression {
   if (found.is === 'expression') return found.of
   if (found.is === 'thing' && (found.thing.reference !== undefined || found.thing.root.of === 'me'))
@@ -209,7 +209,7 @@ function compareValues(comparing: Comparing, left: Expression, right: Expression
   return truth(how === '!=')
 }
 
-/** Numbers of different kinds. A number beside a decimal counts as the decimal that JSON shows. */
+/** Compares numbers of different kinds. A number beside a decimal counts as the decimal that JSON shows. */
 function compareNumbers({ reader, how }: Comparing, left: Expression, right: Expression): Expression {
   const common = commonKind([left, right])
   if (common !== undefined) {
@@ -226,8 +226,8 @@ function compareNumbers({ reader, how }: Comparing, left: Expression, right: Exp
 }
 
 /**
- * Two ids of different types: `users/3` is not `staff/3`. Where one of them is that of whoever asks, that is no mistake:
- * others may be of the type that was meant.
+ * Finds two ids of different types: `users/3` is not `staff/3`. If one of them is the caller's own id (`mine`), this is
+ * no mistake: other callers may be of the type that was meant.
  */
 function areStrangers(
   left: Expression,
@@ -243,7 +243,7 @@ function isOwnId({ place }: Extract<Expression, { op: 'value' }>): boolean {
   return place.root.of === 'me' && place.hops.length === 0 && place.column === 'id'
 }
 
-/** A date is before an instant if the day's beginning is. */
+/** Compares a date with an instant: the date is before it if the day begins before it. */
 function compareDays({ reader, node, how }: Comparing, date: Expression, time: Expression): Expression {
   const day = dayOf(how)
   if (day === undefined) return reader.fail(node, 'compares a date with a time for equality; use < or >=')
@@ -257,13 +257,13 @@ function compareDays({ reader, node, how }: Comparing, date: Expression, time: E
 
 const numeric = ['integer', 'number', 'reference']
 
-/** Whether they can be compared as they are. */
+/** Whether two values can be compared as they are. */
 export function areAlike(a: Expression, b: Expression): boolean {
   if (numeric.includes(a.kind) && numeric.includes(b.kind)) return true
   return a.kind === b.kind && (a.kind !== 'decimal' || scaleOf(a) === scaleOf(b))
 }
 
-/** `ends_at - starts_at > duration("8h")`: the later one against the earlier one, so much later. */
+/** `ends_at - starts_at > duration("8h")`: compares the later time with the earlier one moved by the duration. */
 function between(
   { reader, node, how }: Comparing,
   { later, earlier }: Extract<Found, { is: 'difference' }>,

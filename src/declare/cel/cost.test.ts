@@ -63,7 +63,7 @@ describe('what goes through lists within lists is refused', () => {
     'links.exists(l, l.name in l.words)',
     'links.exists(l, size(l.links) > 3)',
     'links.exists(l, l.up.links.exists(m, m.id == l.id))',
-    // It is known which one, but not that it is the only one that counts.
+    // These compare an id, but finding one item by its id is not enough.
     'links.exists(l, !l.links.exists(m, m.id == 3))',
     'links.exists(l, l.links.exists(m, m.id == 3 || m.name == "a"))',
     'links.exists(l, l.links.exists(m, m.id > 3))',
@@ -81,7 +81,7 @@ describe('what goes through each once, through short ones, or finds by an index 
     'words.exists(w, w in me.few)',
     'some.exists(a, a in some)',
     'pair.exists(a, a.pair.exists(b, b.links.exists(c, c.name == "a")))',
-    // Lists in the items of a list are no more than its JSON.
+    // Lists in the items of a list cannot have more items than its JSON.
     'lines.exists(l, l.words.exists(w, w == l.note))',
     'lines.exists(l, l.note in l.words && size(l.few) > 1)',
     'short.exists(s, s.words.exists(w, w == "a"))',
@@ -107,7 +107,7 @@ test('texts are searched in only so many times', () => {
   expect(() => understandRule(all(10))).not.toThrow()
   expect(() => understandRule(all(11))).toThrow('searches in texts 11 times, more than 10')
   expect(() => understandRule(`words.exists(w, !(${all(11).replaceAll('body', 'w')}))`)).toThrow('searches')
-  // These are comparisons.
+  // A literal prefix is found by comparison, not by a search.
   const begins = Array.from({ length: 20 }, () => 'body.startsWith("a")').join(' || ')
   expect(() => understandRule(begins)).not.toThrow()
 })

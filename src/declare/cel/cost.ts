@@ -2,17 +2,17 @@ import { budget } from '../../budget.ts'
 import { type Expression, type ListPlace, linkRowsOf, operandsOf, referrersOf, yes } from './expression.ts'
 import { Mistake } from './parse.ts'
 
-/** What is known of the Entity at hand, and of the lists that a part is in, by their depth. */
+/** What is known where a part of an expression stands: the Entity, and the lists around the part by their depth. */
 interface Setting {
-  /** Whether the rows of its lists of references stand in their table: those of the past do not. */
+  /** Whether the rows of its link tables exist. Past states of an Entity have none. */
   readonly stored: boolean
   readonly around: ReadonlyMap<number, ListPlace>
 }
 
 /**
  * Refuses an expression that could go through more than `most` items of lists for one Entity. A list counts as its
- * declared `max`, those that refer to an Entity as `budget.referrers`, and lists within lists multiply. A rule is part of every write, so it may cost less than a filter,
- * which the statement timeout cuts off.
+ * declared `max`, referrers count as `budget.referrers`, and lists within lists multiply. A rule is part of every
+ * write, so it may cost less than a filter, which the statement timeout cuts off.
  */
 export function refuseCostly(expression: Expression, most: number, stored = true): void {
   const items = itemsOf(expression, { stored, around: new Map() }, true)
@@ -25,7 +25,7 @@ export function refuseCostly(expression: Expression, most: number, stored = true
     throw new Mistake(`searches in texts ${searches} times, more than ${budget.expressionSearches}`)
 }
 
-/** How many items of lists it looks at, at most. `holds`: all that counts is whether it is true. */
+/** How many items of lists it looks at, at most. `holds`: only whether it is true counts. */
 function itemsOf(expression: Expression, setting: Setting, holds: boolean): number {
   if (expression.op === 'exists' || expression.op === 'all') return itemsOfEach(expression, setting, holds)
   const also = holds && (expression.op === 'and' || expression.op === 'or')
@@ -50,7 +50,7 @@ function itemsOfEach(
 function listLength(list: ListPlace, { around }: Setting): number {
   const { root, hops } = list.place
   if (referrersOf(list) !== undefined) return budget.referrers
-  // A list in an item is a part of the same JSON: together they are no more than the list around them.
+  // A list in an item is part of the same JSON: together they have no more items than the list around them.
   const outer =
     root.of === 'item' && hops.length === 0 && linkRowsOf(list) === undefined
       ? around.get(root.depth)
@@ -59,7 +59,7 @@ function listLength(list: ListPlace, { around }: Setting): number {
   return list.max ?? budget.listItems
 }
 
-/** Whether an index tells if something is in the list. */
+/** Whether an index can find a member of the list. */
 function isIndexed(list: ListPlace, { stored, around }: Setting): boolean {
   if (linkRowsOf(list) === undefined) return false
   const { root, hops } = list.place
@@ -68,7 +68,7 @@ function isIndexed(list: ListPlace, { stored, around }: Setting): boolean {
   return hops.length > 0 || root.of === 'me' || isRow || (root.of === 'self' && stored)
 }
 
-/** Whether a condition on the items says which one: `m.id == me.id && …`; or that none will do. */
+/** Whether a condition names one item by its id, as in `m.id == me.id && …`, or can hold for none. */
 function namesId(condition: Expression, depth: number): boolean {
   if (condition.op === 'constant') return condition !== yes
   if (condition.op === 'and') return condition.of.some((part) => namesId(part, depth))
@@ -83,12 +83,12 @@ function isId(expression: Expression, depth: number): boolean {
   return root.of === 'item' && root.depth === depth && hops.length === 0 && column === 'target'
 }
 
-/** A value that is the same for all items. */
+/** Whether a value is the same for all items. */
 function isOutside(expression: Expression): boolean {
   return expression.op === 'literal' || (expression.op === 'value' && expression.place.root.of !== 'item')
 }
 
-/** How many times it looks through a text or makes one: a beginning that is a literal is found by comparison. */
+/** How often it searches or builds a text. A literal prefix is found by comparison, so it does not count. */
 function searchesOf(expression: Expression): number {
   const { op } = expression
   const own =

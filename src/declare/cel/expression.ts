@@ -6,11 +6,11 @@ export type ValueKind = Exclude<ColumnKind, 'json' | 'presence'>
 
 /** What a path starts from. */
 export type Root =
-  /** The Entity at hand; in a rule of update, as it stands. */
+  /** The Entity itself; in an update rule, as it is before the update. */
   | { readonly of: 'self' }
-  /** The same as it would be after the update. */
+  /** The Entity as it would be after the update. */
   | { readonly of: 'next' }
-  /** Whoever asks, one of that login type. */
+  /** The caller, of this login type. */
   | { readonly of: 'me'; readonly entity: string }
   /**
    * An item of a list, in `exists` and `all`; nested ones differ in `depth`. `crossed`: for a referrer, the number of
@@ -18,31 +18,31 @@ export type Root =
    */
   | { readonly of: 'item'; readonly depth: number; readonly crossed?: number }
 
-/** From an Entity to the live one that a reference of it points at. */
+/** A step from an Entity to the live Entity that one of its references points at. */
 export interface Hop {
   readonly column: string
   readonly to: string
 }
 
-/** Where a value stands: from the root over the hops, in that column of what is reached. */
+/** The place of a value: from the root along the hops to a column of the Entity that is reached. */
 export interface Place {
   readonly root: Root
   readonly hops: readonly Hop[]
   readonly column: string
 }
 
-/** A list of values, of objects, of references, which have a table of their own, or of referrers. */
+/** A list of values, of objects, of references (which have a table of their own) or of referrers. */
 export interface ListPlace {
   /** For referrers: the id of the Entity that they refer to. */
   readonly place: Place
   readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | LinkRows | Referrers
   /** The most items that it may have, where that is declared. */
   readonly max: number | undefined
-  /** Of a list of objects with a reference each: that reference, and the table that tells who is in which list. */
+  /** For a list of objects with a reference each: that reference, and the table of its members. */
   readonly entries?: Entries | undefined
 }
 
-/** `column`: the id of the reference, in an item. */
+/** `column`: the id of the reference in an item. */
 export interface Entries {
   readonly table: string
   readonly column: string
@@ -94,8 +94,8 @@ export type Arithmetic = '+' | '-' | '*' | '/' | '%'
 export type NumberKind = 'integer' | 'number' | 'decimal'
 
 /**
- * An expression that was understood: every name is a place, every literal is of the kind that it is compared with.
- * What is compared with a value that is not there is neither true nor false: it does not hold, nor does its opposite.
+ * An expression after checking: every name is a place, every literal has the kind that it is compared with. A
+ * comparison with a missing value is neither true nor false: it does not hold, nor does its negation.
  */
 export type Expression =
   | { readonly op: 'constant'; readonly kind: 'boolean'; readonly value: boolean | null }
@@ -104,12 +104,12 @@ export type Expression =
       readonly kind: ValueKind
       readonly scale: number
       readonly value: string | number | boolean
-      /** Which of the expression's literals, in the order in which they were read. */
+      /** The number of this literal, in the order of reading. */
       readonly at: number
-      /** Stands in the declaration, not in a request. */
+      /** True in a computed field: the literal is part of the declaration, not of a request. */
       readonly fixed?: boolean
     }
-  /** The time of the request, and so many milliseconds later; as a date, the day that it is in, or the next one unless it is midnight. */
+  /** The time of the request plus `shift` ms. As a date: its day, or for `ceiling` the next one unless midnight. */
   | {
       readonly op: 'now'
       readonly kind: 'datetime' | 'date'
@@ -121,15 +121,15 @@ export type Expression =
       readonly kind: ValueKind
       readonly scale: number
       readonly place: Place
-      /** Of an id: the type whose Entities it counts. Ids of two types have nothing to do with each other. */
+      /** For an id: its Entity type. Ids of different types have nothing to do with each other. */
       readonly entity?: string | undefined
-      /** Of a text: the column that holds it folded, if there is one, and whether it is sorted by that. */
+      /** For a text: the column with its folded form, if there is one, and whether sorts use that column. */
       readonly folded?: { readonly column: string; readonly sorts: boolean } | undefined
     }
   | { readonly op: 'shift'; readonly kind: 'datetime'; readonly of: Expression; readonly by: number }
   | { readonly op: 'size'; readonly kind: 'integer'; readonly of: Expression | ListPlace }
   | { readonly op: 'lower'; readonly kind: 'text'; readonly of: Expression }
-  /** A part of a date or of a time, as the clocks of a time zone show it; not there outside of the years 1 to 9999. */
+  /** A part of a date or time, as clocks in the time zone show it; null outside of the years 1 to 9999. */
   | {
       readonly op: 'part'
       readonly kind: 'integer' | 'date'
@@ -147,7 +147,7 @@ export type Expression =
       readonly right: Expression
     }
   | { readonly op: 'there'; readonly kind: 'boolean'; readonly place: Place; readonly not: boolean }
-  /** The same of what is made of other values. */
+  /** Whether a computed value is present; `there` is the same for a stored one. */
   | { readonly op: 'made'; readonly kind: 'boolean'; readonly of: Expression; readonly not: boolean }
   | {
       readonly op: 'in'
@@ -180,9 +180,9 @@ export type Expression =
   | NumberExpression
   | { readonly op: 'concat'; readonly kind: 'text'; readonly left: Expression; readonly right: Expression }
 
-/** What is made of numbers. A result that cannot be had is not there. `scale`: digits behind the point, of decimals. */
+/** A value computed from numbers; null if there is no result. `scale`: decimal places, for decimals. */
 export type NumberExpression =
-  /** Of integers and decimals a decimal, of integers and numbers a number. */
+  /** The result is a decimal if one operand is a decimal, and a number if one is a number. */
   | {
       readonly op: 'arithmetic'
       readonly kind: NumberKind
@@ -192,8 +192,8 @@ export type NumberExpression =
       readonly right: Expression
     }
   /**
-   * An integer or a decimal with more digits behind the point. `bounded`: not there if it has more than 18 digits then;
-   * to be compared it needs no bounds.
+   * An integer or a decimal with more decimal places. `bounded`: null if it then has more than 18 digits. A value that
+   * is only compared needs no bounds.
    */
   | {
       readonly op: 'decimal'
@@ -202,7 +202,7 @@ export type NumberExpression =
       readonly of: Expression
       readonly bounded: boolean
     }
-  /** -1, 0 or 1: how a number compares with a decimal. */
+  /** How a number compares with a decimal: -1, 0 or 1. */
   | { readonly op: 'order'; readonly kind: 'integer'; readonly left: Expression; readonly right: Expression }
   | {
       readonly op: 'round'
@@ -211,7 +211,7 @@ export type NumberExpression =
       readonly of: Expression
     }
   | { readonly op: 'abs'; readonly kind: NumberKind; readonly scale: number; readonly of: Expression }
-  /** The least or the greatest of some; not there if one of them is not. */
+  /** The least or the greatest of several values; null if one of them is. */
   | {
       readonly op: 'min' | 'max'
       readonly kind: ValueKind
@@ -223,7 +223,7 @@ export type Literal = Extract<Expression, { op: 'literal' }>
 
 export type FieldValue = Extract<Expression, { op: 'value' }>
 
-/** The same value without capitals and accents; undefined where that is not kept. */
+/** The folded form of a value: without capitals and accents. Undefined if it is not stored. */
 export function foldedValue({ folded, ...value }: FieldValue): FieldValue | undefined {
   return folded === undefined ? undefined : { ...value, place: { ...value.place, column: folded.column } }
 }
@@ -235,7 +235,7 @@ export function asksFolded(expression: Expression): boolean {
   return operandsOf(expression).some(asksFolded)
 }
 
-/** Expressions that are a value; all others are a condition. */
+/** Expressions that are values; all others are conditions. */
 export type ValueExpression = Extract<
   Expression,
   {
@@ -256,15 +256,15 @@ export type ValueExpression = Extract<
 
 export const yes: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: true })
 export const no: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: false })
-/** Neither: what comes of a value that is not there. */
+/** Neither true nor false: the result for a missing value. */
 export const unknown: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: null })
 
-/** Digits behind the point, of decimals. */
+/** The number of decimal places; 0 for everything but decimals. */
 export function scaleOf(expression: Expression): number {
   return expression.kind === 'decimal' ? expression.scale : 0
 }
 
-/** The expressions that one is made of. */
+/** The direct operands of an expression. */
 export function operandsOf(expression: Expression): readonly Expression[] {
   switch (expression.op) {
     case 'and':

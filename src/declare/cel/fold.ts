@@ -1,6 +1,6 @@
 import { type Comparison, type Expression, no, unknown, yes } from './expression.ts'
 
-/** `false` if one is, `true` if all are, otherwise not known: as every database reckons. */
+/** `and` as in SQL: `false` if one part is false, `true` if all are true, otherwise unknown. */
 export function allTrue(parts: readonly Expression[]): Expression {
   const left = parts.flatMap((part) => (part.op === 'and' ? part.of : [part])).filter((part) => part !== yes)
   if (left.some((part) => part === no)) return no
@@ -24,14 +24,14 @@ export function not(part: Expression): Expression {
   return part.op === 'not' && part.of.kind === 'boolean' ? part.of : { op: 'not', kind: 'boolean', of: part }
 }
 
-/** Where all that counts is whether it holds: what cannot be known does not, and what needs it does not either. */
+/** Simplifies a condition for callers that only ask whether it holds: unknown counts as false. */
 export function settled(part: Expression): Expression {
   if (part === unknown) return no
   if (part.op === 'and') return allTrue(part.of.map(settled))
   return part.op === 'or' ? or(part.of.map(settled)) : part
 }
 
-/** Whether it is true, or false, for any Entity at all. What is unknown for every item of a list does not exist in it. */
+/** Whether a condition can have this value for any Entity. `exists` cannot be true if its condition never is. */
 export function canBe(value: boolean, part: Expression): boolean {
   const can = (one: Expression) => canBe(value, one)
   switch (part.op) {
@@ -43,7 +43,7 @@ export function canBe(value: boolean, part: Expression): boolean {
       return value ? part.of.some(can) : part.of.every(can)
     case 'not':
       return canBe(!value, part.of)
-    // No list is known to be without items, or to have one.
+    // Any list may be empty, or have items.
     case 'exists':
       return !value || can(part.condition)
     case 'all':
@@ -59,7 +59,7 @@ export function truth(value: boolean): Expression {
   return value ? yes : no
 }
 
-/** Texts by their code points, as the databases compare their bytes; not by UTF-16. */
+/** Compares texts by code points, as the databases do with their bytes; JavaScript compares UTF-16 units. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
@@ -81,7 +81,7 @@ export function holds(how: Comparison, order: number): boolean {
   }
 }
 
-/** The same comparison with its sides exchanged. */
+/** Each comparison with its sides swapped. */
 export const mirrored: Readonly<Record<Comparison, Comparison>> = {
   '==': '==',
   '!=': '!=',

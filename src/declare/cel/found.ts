@@ -6,32 +6,32 @@ import type { Members } from './scope.ts'
 /** What a part of an expression was found to be. */
 export type Found =
   | { readonly is: 'expression'; readonly of: Expression; readonly choices?: readonly string[] | undefined }
-  /** `choices`: the only ones that it could be, for whoever asks. */
+  /** `choices`: the only values that it can have for the caller. */
   | { readonly is: 'literal'; readonly given: GivenLiteral; readonly choices?: readonly string[] | undefined }
   | { readonly is: 'null' }
   | { readonly is: 'duration'; readonly ms: number }
   | { readonly is: 'difference'; readonly later: Expression; readonly earlier: Expression }
   | { readonly is: 'thing'; readonly thing: Thing }
   | { readonly is: 'list'; readonly list: ListPlace; readonly members: Members | undefined }
-  /** Of somebody who is not there, or does not have it; `like` is what others have. */
+  /** Something that this caller does not have, or a caller who is nobody. `like`: the value that other callers have. */
   | {
       readonly is: 'nothing'
       readonly candidates: readonly Members[]
       readonly like?: Expression | undefined
     }
 
-/** An object or an Entity, which is no value itself but has some. */
+/** An object or an Entity: not a value itself, but it has members. */
 export interface Thing {
   readonly root: Root
   readonly hops: Place['hops']
   readonly members: Members
-  /** Where it says whether it is there; undefined where it always is. */
+  /** The place that says whether it is present; undefined if it always is. */
   readonly there: Place | undefined
-  /** The reference to go over for all but its id. */
+  /** The reference to follow for every member but the id. */
   readonly reference: { readonly column: string; readonly to: string } | undefined
 }
 
-/** A function, or a method of its receiver. */
+/** A call of a function, or of a method with its receiver. */
 export interface CelCall {
   readonly node: Node
   readonly name: string
@@ -39,20 +39,20 @@ export interface CelCall {
   readonly args: readonly Node[]
 }
 
-/** What understands the parts of an expression, for those who understand one kind of part. */
+/** The reader of an expression, as the functions for one kind of part use it. */
 export interface Reader {
-  /** Throws a Mistake that says where. */
+  /** Throws a Mistake with the column of the node. */
   fail(node: Node, sentence: string): never
   find(node: Node): Found
-  /** What says yes or no. */
+  /** Reads an expression that must be true or false. */
   condition(node: Node): Expression
   literal(kind: Expression['kind'], scale: number, value: string | number | boolean): Expression
-  /** A literal in the place of a value of the target's kind. */
+  /** A literal as a value of the target's kind. */
   coerce(node: Node, target: Expression, given: GivenLiteral, choices?: readonly string[]): Expression
-  /** How many names of items are known here. */
+  /** The number of variables for list items in scope. */
   readonly depth: number
   isTaken(name: string): boolean
-  /** With a name that stands for one of a list. */
+  /** Runs with a variable that stands for one item of a list. */
   within<Result>(name: string, found: Found, run: () => Result): Result
 }
 

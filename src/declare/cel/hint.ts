@@ -2,8 +2,8 @@ import { closest } from '../closest.ts'
 import type { Members } from './scope.ts'
 
 /**
- * What to write in the place of a dot path that names no single value, as the end of a sentence; nothing where that is
- * not known. It knows only the names that whoever asks may know.
+ * What to write instead of a dot path that names no single value, as the end of a sentence; empty if unknown. It
+ * reveals only names that the caller may know.
  */
 export function hintAt(path: string, members: Members): string {
   const names = path.split('.')

@@ -6,10 +6,10 @@ import { isFoldedColumn } from '../folded-column.ts'
 import { foldText } from '../words.ts'
 import { type Comparison, type Expression, scaleOf, type ValueKind } from './expression.ts'
 
-/** A literal as it was written: what it is depends on what it is compared with. */
+/** A literal as it was written. Its kind depends on what it is compared with. */
 export type GivenLiteral = string | number | bigint | boolean
 
-/** A comparison with a literal: how, and with what; undefined where it can never be equal. */
+/** A comparison with a literal: the operator, which may be adjusted, and the value. */
 export interface LiteralComparison {
   readonly how: Comparison
   readonly value: string | number | boolean
@@ -28,12 +28,12 @@ const names: Record<ValueKind, string> = {
   datetime: 'a time with a zone, such as timestamp("2026-12-31T18:00:00Z")',
 }
 
-/** What stands for a value in a sentence. */
+/** The name of a kind of value, for messages. */
 export function kindName(kind: ValueKind): string {
   return names[kind]
 }
 
-/** A literal in the terms of what it is compared with; a sentence where it is none. */
+/** A literal as a value of the target's kind; a sentence if it does not fit. */
 export function against(
   target: Expression,
   how: Comparison,
@@ -93,7 +93,7 @@ function writtenOut(given: number): string {
   return places === '' ? String(given) : `${sign}0.${'0'.repeat(Number(places) - 1)}${whole}${fraction}`
 }
 
-/** A literal beside decimals: what is written, with as many digits behind the point; undefined where it is no decimal. */
+/** A literal beside decimals, with the decimal places that were written; undefined if it is no decimal. */
 export function decimalGiven(given: string | number): { value: string; scale: number } | undefined {
   const text = typeof given === 'number' ? writtenOut(given) : given
   const scale = text.split('.')[1]?.length ?? 0
@@ -101,7 +101,7 @@ export function decimalGiven(given: string | number): { value: string; scale: nu
   return exact === undefined ? undefined : { value: formatDecimal(exact, scale), scale }
 }
 
-/** A literal may have more digits behind the point than the value can: then it is compared with the next lower one that can be. */
+/** A literal with too many decimal places is compared as the next lower value that has few enough. */
 function againstDecimal(how: Comparison, text: string, scale: number): LiteralComparison | string {
   const exact = parseDecimal(text, scale)
   if (exact !== undefined) return { how, value: formatDecimal(exact, scale), kind: 'decimal', scale }
@@ -116,10 +116,10 @@ function againstDecimal(how: Comparison, text: string, scale: number): LiteralCo
   return { how: adjusted, value: formatDecimal(lower, scale), kind: 'decimal', scale }
 }
 
-/** A hundred years: further away there are no sensible times. */
+/** A hundred years: longer durations are surely mistakes. */
 export const DURATION_MAX = 100 * 366 * 86_400_000
 
-/** `duration("1h30m")` in milliseconds; undefined where it is none. */
+/** `duration("1h30m")` in milliseconds; undefined if it is no duration. */
 export function parseDuration(text: string): number | undefined {
   const units: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
   if (!/^-?(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined
@@ -130,13 +130,13 @@ export function parseDuration(text: string): number | undefined {
   return Math.abs(ms) <= DURATION_MAX ? ms : undefined
 }
 
-/** A comparison of a date with an instant, as one of dates: `day` is how the instant becomes one. */
+/** How to round an instant to a date, so that a date can be compared with it by this operator. */
 export function dayOf(how: Comparison): 'floor' | 'ceiling' | undefined {
   if (how === '<' || how === '>=') return 'ceiling'
   return how === '<=' || how === '>' ? 'floor' : undefined
 }
 
-/** The same with an instant that is known: the day that it is in began before it, unless it is midnight. */
+/** The same for a known instant. Its day began before it, unless it is midnight. */
 export function againstDay(how: Comparison, instant: string): { how: Comparison; day: string } {
   const day = instant.slice(0, 10)
   if (instant === `${day}T00:00:00.000Z`) return { how, day }

@@ -2,12 +2,12 @@ import type { Expression, Place, Root } from './expression.ts'
 import { type Found, is } from './found.ts'
 import type { Member, Members } from './scope.ts'
 
-/** What has members: an Entity, an object. */
+/** An Entity or an object, with its members. */
 export function thing(root: Root, members: Members): Found {
   return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference: undefined } }
 }
 
-/** `outer`: where it says whether that which has the member is there. */
+/** `outer`: the place that says whether the owner of the member is present. */
 export function foundMember(root: Root, hops: Place['hops'], member: Member, outer?: Place): Found {
   const at = (column: string): Place => ({ root, hops, column })
   switch (member.is) {

@@ -2,12 +2,12 @@ import { parseInstant } from '../fields/time.ts'
 import type { Expression } from './expression.ts'
 import { DURATION_MAX } from './literal.ts'
 
-/** What is wrong where there is no such time. */
+/** The message for a move beyond the limit. */
 export const TOO_FAR = 'moves a time by more than 100 years'
 
 /**
- * A time so many milliseconds later; undefined where that is too much. What was moved before is moved once, by the sum:
- * on the way it may have been beyond the years that a database can write.
+ * A time moved by so many milliseconds; undefined if that is too far. Several moves become one, by their sum: a time in
+ * between might be outside of the years that a database can write.
  */
 export function move(of: Expression, ms: number): Expression | undefined {
   const all = ms + (of.op === 'now' ? of.shift : of.op === 'shift' ? of.by : 0)

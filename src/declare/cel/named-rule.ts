@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { Mistake } from './parse.ts'
 import type { NamedRule } from './scope.ts'
 
-/** What is wrong in a named rule, where another rule uses it. */
+/** A mistake in a named rule that another rule uses. */
 export class NamedRuleMistake extends Mistake {
   readonly rule: NamedRule
 
@@ -12,9 +12,9 @@ export class NamedRuleMistake extends Mistake {
   }
 }
 
-/** What an expression and the named rules in it share. */
+/** State that an expression shares with the named rules in it. */
 export class NamedRuleUses {
-  /** How many computed fields are open: their literals are part of the declaration. */
+  /** How many computed fields are being read: inside of one, literals are part of the declaration. */
   computed = 0
   /** The number of the next literal. */
   literals: number
@@ -25,7 +25,7 @@ export class NamedRuleUses {
     this.literals = first
   }
 
-  /** Reads a named rule. A rule must not use itself, and use in use must not grow without limit. */
+  /** Reads a named rule. A rule must not use itself, and the number of uses is limited. */
   use<Result>(rule: NamedRule, read: () => Result): Result {
     if (this.#open.includes(rule))
       throw new NamedRuleMistake(

@@ -6,7 +6,7 @@ import { type CelCall, type Found, is, type Reader } from './found.ts'
 import { asCommon, asDecimal, commonKind, MIXED, numberKindOf } from './numbers.ts'
 import type { Node } from './parse.ts'
 
-/** A number that a function takes; undefined for one that is not there. */
+/** A number argument of a function; undefined if it is missing for this caller. */
 function numberAt(reader: Reader, node: Node, name: string): Expression | undefined {
   const found = reader.find(node)
   if (found.is === 'nothing') return undefined
@@ -20,7 +20,7 @@ function failNumber(reader: Reader, node: Node, name: string): never {
   return reader.fail(node, `needs a number in ${name}()`)
 }
 
-/** By itself a literal is an integer or a number. */
+/** A literal without a value beside it: an integer or a number. */
 function literalNumber(
   reader: Reader,
   node: Node,

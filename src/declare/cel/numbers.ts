@@ -8,12 +8,12 @@ const kinds: Readonly<Record<string, NumberKind>> = {
   decimal: 'decimal',
 }
 
-/** What kind of number an expression is; undefined where it is none. */
+/** The kind of number that an expression is; undefined if it is no number. */
 export function numberKindOf({ kind }: Expression): NumberKind | undefined {
   return kinds[kind]
 }
 
-/** What numbers have in common without a loss; undefined for numbers beside decimals, and where one is no number. */
+/** The kind that holds all of these exactly; undefined for numbers mixed with decimals, and for non-numbers. */
 export function commonKind(
   all: readonly Expression[],
 ): { readonly kind: NumberKind; readonly scale: number } | undefined {
@@ -24,24 +24,24 @@ export function commonKind(
   return { kind: found.includes('number') ? 'number' : 'integer', scale: 0 }
 }
 
-/** As a decimal with so many digits behind the point, which must not be fewer than it has. */
+/** A value as a decimal with `scale` decimal places, which must not be fewer than it has. */
 export function asDecimal(of: Expression, scale: number, bounded: boolean): Expression {
   if (of.kind === 'decimal' && scaleOf(of) === scale) return of
   return { op: 'decimal', kind: 'decimal', scale, of, bounded }
 }
 
-/** In the terms of what they have in common, as values. */
+/** The values, converted to the kind that they have in common. */
 export function asCommon(all: readonly Expression[]): readonly Expression[] | undefined {
   const common = commonKind(all)
   if (common?.kind !== 'decimal') return common === undefined ? undefined : all
   return all.map((one) => asDecimal(one, common.scale, true))
 }
 
-/** What to do where a number meets a decimal. */
+/** The message for a number mixed with a decimal. */
 export const MIXED =
   'mixes a number with a decimal, which would lose digits; make it a decimal with round(…, places),'
 
-/** Digits behind the point of a result: a product has those of both, a quotient four more than what is divided. */
+/** Decimal places of a result: a product has those of both factors, a quotient four more than its dividend. */
 export function scaleOfResult(how: string, left: Expression, right: Expression): number {
   const [a, b] = [scaleOf(left), scaleOf(right)]
   if (how === '*') return a + b
@@ -50,6 +50,6 @@ export function scaleOfResult(how: string, left: Expression, right: Expression):
 
 const QUOTIENT_PLACES = 4
 
-/** Closer to zero, a number counts as zero in arithmetic; beyond the other it is not there. No step in between overflows. */
+/** Arithmetic takes anything closer to zero as zero, and anything beyond NUMBER_MOST as null: no step can overflow. */
 export const NUMBER_LEAST = 1e-150
 export const NUMBER_MOST = 1e150

@@ -3,15 +3,15 @@ import { budget } from '../../budget.ts'
 
 export type Node = Cel.ASTNode
 
-/** Loaded when the first expression is read: whoever has none starts sooner. */
+/** Loaded with the first expression: a server without any starts faster. */
 function library(): typeof Cel {
   return require('@marcbachmann/cel-js')
 }
 
-/** What is wrong with an expression: a sentence that says where. */
+/** A mistake in an expression: a sentence that says where. */
 export class Mistake extends Error {}
 
-/** The tree of an expression, or a Mistake. */
+/** Parses an expression into its tree, or throws a Mistake. */
 export function parseCel(text: string): Node {
   if (text.trim() === '') throw new Mistake('is empty')
   if (Buffer.byteLength(text) > budget.expressionBytes)
@@ -48,12 +48,12 @@ function wordAt(text: string, at: number): string {
   return /^(\w+|[^\w\s]+)/.exec(text.slice(at))?.[0] ?? text.slice(at, at + 1)
 }
 
-/** Columns are counted in characters, from 1. */
+/** The column of an offset, counted in characters from 1. */
 export function columnAt(text: string, at: number): number {
   return [...text.slice(0, at)].length + 1
 }
 
-/** The names that an expression begins its paths with, its own variables included. */
+/** The first names of all paths in an expression, its own variables included. */
 export function startingNames(node: Node, found: Set<string> = new Set()): Set<string> {
   if (node.op === 'id') found.add(node.args)
   for (const child of childrenOf(node)) startingNames(child, found)

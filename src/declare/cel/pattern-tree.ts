@@ -1,6 +1,6 @@
 import { type Characters, writeCharacters } from './characters.ts'
 
-/** What a pattern means, whoever runs it. */
+/** A parsed pattern, independent of the engine that runs it. */
 export type Pattern =
   | { readonly kind: 'characters'; readonly characters: Characters }
   | { readonly kind: 'sequence'; readonly parts: readonly Pattern[] }
@@ -10,7 +10,7 @@ export type Pattern =
 
 export const EMPTY: Pattern = { kind: 'sequence', parts: [] }
 
-/** Whether it says where in a text it is to be found. */
+/** Whether a pattern contains `^` or `$`. */
 export function hasAnchor(pattern: Pattern): boolean {
   if (pattern.kind === 'sequence') return pattern.parts.some(hasAnchor)
   if (pattern.kind === 'choice') return pattern.branches.some(hasAnchor)
@@ -21,7 +21,7 @@ export function characters(set: Characters): Pattern {
   return { kind: 'characters', characters: set }
 }
 
-/** In the words that all engines have in common, and never so that it begins with what one of them takes for options. */
+/** Writes a pattern in the syntax that all engines share. Never begins with text that an engine takes for options. */
 export function writePattern(pattern: Pattern): string {
   switch (pattern.kind) {
     case 'begin':

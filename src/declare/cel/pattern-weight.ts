@@ -2,10 +2,11 @@ import { type Characters, contains } from './characters.ts'
 import type { Pattern } from './pattern-tree.ts'
 
 /**
- * What it takes to run a pattern, by two measures, since engines differ in what makes them slow.
- * Steps are what the text of a pattern grows to once its repetitions are written out: each is looked at for each
- * character of a text. Ways are from one character of the pattern to the next that may follow it, for each kind of
- * character that the pattern tells apart: an engine that makes a table of them must make that table first.
+ * The cost of a pattern by two measures, since engines differ in what makes them slow.
+ * Steps: the length of the pattern once its repetitions are written out. An engine tries each step for each character
+ * of a text.
+ * Ways: the transitions from one character of the pattern to the next, for each kind of character that the pattern
+ * distinguishes. An engine that uses a table of them must first build that table.
  */
 export interface Weight {
   readonly steps: number
@@ -13,7 +14,7 @@ export interface Weight {
 }
 
 interface Measured extends Weight {
-  /** How many ways lead in, and from how many characters they lead out. */
+  /** How many ways lead in, and how many characters have ways out. */
   readonly first: number
   readonly last: number
   readonly empty: boolean
@@ -91,7 +92,7 @@ function setsOf(pattern: Pattern): Characters[] {
   }
 }
 
-/** One character of each kind that the sets tell apart. */
+/** One character of each kind that the sets distinguish. */
 function kindsOf(sets: readonly Characters[]): number[] {
   const candidates = new Set(sets.flat().flatMap(([first, last]) => [first, last + 1]))
   const byMembership = new Map<string, number>()

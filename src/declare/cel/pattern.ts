@@ -6,17 +6,17 @@ import { characters, EMPTY, hasAnchor, type Pattern, writePattern } from './patt
 import { weigh } from './pattern-weight.ts'
 
 /**
- * A regular expression in a form that means the same to every database, or why there is none and where in the pattern.
- * The position counts as JavaScript does. A pattern is looked for anywhere in a text, unless it is anchored.
+ * Rewrites a regular expression to a form that means the same to every database, or says what is wrong and where. The
+ * position counts UTF-16 units. A pattern matches anywhere in a text, unless it is anchored.
  *
- * It is RE2's syntax (https://github.com/google/re2/wiki/Syntax) with its Perl classes, and means what RE2 means by it.
- * `docs/patterns.md` says exactly what is known. Not known, though RE2 has it: `\b`, `\B`, the flag `m`, characters by
- * octal numbers, `\C`; `^` and `$` within what is repeated; a class that admits nothing.
+ * Syntax and meaning are those of RE2 (https://github.com/google/re2/wiki/Syntax) with its Perl classes;
+ * `docs/patterns.md` lists what is supported. Not supported, though RE2 has it: `\b`, `\B`, the flag `m`, octal numbers
+ * of characters, `\C`; `^` and `$` inside of a repetition; a class that matches nothing.
  *
- * Where it is `limited`, it is run on any number of rows: then it is at most 200 characters long, and has at most 120
- * steps once its repetitions are written out (`[a-z]{20}` has 20, `[a-z]{0,20}` has 40, `[a-z]+` has 2); repetitions of
- * what may be left out, with many different characters about, are bounded further (see `Weight`). So no pattern makes a
- * database slow; texts of more than 10,000 characters are not matched at all (see `Dialect.matches`).
+ * A `limited` pattern runs on any number of rows. It has at most 200 characters, and at most 120 steps once its
+ * repetitions are written out (`[a-z]{20}` has 20, `[a-z]{0,20}` has 40, `[a-z]+` has 2). Repetitions of optional parts
+ * with many different characters are limited further (see `Weight`). So no pattern makes a database slow. Texts of more
+ * than 10,000 characters are not matched at all (see `Dialect.matches`).
  */
 export function normalPattern(
   pattern: string,
@@ -33,7 +33,7 @@ export function normalPattern(
   }
 }
 
-/** What a pattern means; undefined where it is not one of ours. */
+/** Parses a pattern; undefined if its syntax is not supported. */
 export function parsePattern(pattern: string): Pattern | undefined {
   try {
     return new Parser(pattern, false).parse()
@@ -58,16 +58,16 @@ class Refused extends Error {
 }
 
 interface PatternFlags {
-  /** `i`: letters match in both cases. */
+  /** `i`: letters match in upper and lower case. */
   readonly folds: boolean
-  /** `s`: `.` is a newline too. */
+  /** `s`: `.` also matches a newline. */
   readonly dotAll: boolean
 }
 
-/** As many as RE2 counts. */
+/** RE2's limit for the numbers in `{n,m}`. */
 const REPEAT_MAX = 1000
 
-/** From the first character to the last, once; the first thing that is not known ends it. */
+/** Parses a pattern in one pass. The first unsupported or wrong part is reported. */
 class Parser {
   readonly #text: string
   readonly #limited: boolean
@@ -116,7 +116,7 @@ class Parser {
     return parts.length < 2 ? (parts[0] ?? EMPTY) : { kind: 'sequence', parts }
   }
 
-  /** `\Q…\E`: all of it stands for itself. What is repeated is its last character. */
+  /** `\Q…\E`: every character stands for itself. A repetition after it applies to its last character. */
   #quoted(): Pattern[] {
     const end = this.#text.indexOf('\\E', this.#at)
     const inside = [...this.#text.slice(this.#at, end === -1 ? undefined : end)]
@@ -127,7 +127,7 @@ class Parser {
     })
   }
 
-  /** `(?i)`: from here to the end of the group. */
+  /** `(?i)`: flags from here to the end of the group. */
   #takeFlags(): boolean {
     const found = this.#match(/\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?\)/y)
     if (found === undefined) return false
@@ -154,7 +154,7 @@ class Parser {
     const bounds = this.#quantifier()
     if (bounds === undefined) return of
     if (hasAnchor(of)) this.#refuse('^ and $ cannot be repeated, nor can a group that has one in it.', start)
-    // Which of several matches is taken makes no difference to whether there is one.
+    // Lazy or greedy makes no difference to whether there is a match.
     this.#take('?')
     const again = this.#at
     if (this.#quantifier() !== undefined)
@@ -163,7 +163,7 @@ class Parser {
     return max === 0 || of === EMPTY ? EMPTY : { kind: 'repeat', of, min, max }
   }
 
-  /** A `{` that begins no repetition stands for itself. */
+  /** Reads a repetition, if there is one. A `{` that begins none stands for itself. */
   #quantifier(): readonly [min: number, max: number] | undefined {
     if (this.#take('*')) return [0, Number.POSITIVE_INFINITY]
     if (this.#take('+')) return [1, Number.POSITIVE_INFINITY]
@@ -196,7 +196,7 @@ class Parser {
   }
 
   #anchor(kind: 'begin' | 'end', start: number): Pattern {
-    // Each may multiply what an engine has to think of.
+    // Each anchor may multiply the states of an engine.
     if (++this.#anchors > budget.patternAnchors && this.#limited)
       this.#refuse(`A pattern has at most ${budget.patternAnchors} of ^ and $.`, start)
     return { kind }
@@ -214,7 +214,7 @@ class Parser {
     return inner
   }
 
-  /** `(?:`, `(?i:` or a name: `(?P<n>`, `(?<n>`. What a group is called makes no difference. */
+  /** `(?:`, `(?i:` or a name: `(?P<n>`, `(?<n>`. The name of a group has no effect. */
   #openGroup(start: number): void {
     if (this.#take('?:')) return
     const name = this.#match(/\?P?<(\w+)>/y)?.[1]
@@ -263,14 +263,14 @@ class Parser {
     return this.#take('\\') ? this.#escape(start) : this.#next()
   }
 
-  /** A set that has a name, or all but that; of letters in both cases if that is asked for. */
+  /** A named class, or its complement if it is negated. */
   #named(set: Characters | undefined, negated: boolean, start: number): Characters {
     if (set === undefined) this.#refuse('There is no class of this name.', start)
     const meant = this.#folded(set)
     return negated ? complement(meant) : meant
   }
 
-  /** What stands behind a backslash: a character, or a set of them. */
+  /** What an escape stands for: a character, or a set of them. */
   #escape(start: number): number | Characters {
     const hexadecimal = this.#match(/x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})/y)
     if (hexadecimal !== undefined) {

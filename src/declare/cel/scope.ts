@@ -5,21 +5,21 @@ export interface Folded {
   readonly sorts: boolean
 }
 
-/** What a name of a type stands for. */
+/** What a name in a type stands for. */
 export type Member =
   | {
       readonly is: 'value'
       readonly column: string
       readonly kind: ValueKind
       readonly scale: number
-      /** The only texts that it can be, if there are but some. */
+      /** The only texts that it can be; undefined if it can be any. */
       readonly choices: readonly string[] | undefined
-      /** Of an id: the type whose Entities it counts. */
+      /** For an id: its Entity type. */
       readonly entity?: string | undefined
-      /** Of a text: the column that holds it folded, if there is one, and whether it is sorted by that. */
+      /** For a text: the column with its folded form, if there is one, and whether sorts use that column. */
       readonly folded?: Folded | undefined
     }
-  /** `column` says whether it is there; none where it always is. */
+  /** `column`: says whether the object is present; undefined if it always is. */
   | { readonly is: 'object'; readonly column: string | undefined; readonly members: Members }
   | {
       readonly is: 'reference'
@@ -30,7 +30,7 @@ export type Member =
   | {
       readonly is: 'list'
       readonly column: string
-      /** The most items that it may have, where that is declared. */
+      /** The maximum number of items, if one is declared. */
       readonly max: number | undefined
       readonly entries?: Entries
       readonly item:
@@ -39,14 +39,14 @@ export type Member =
         | (LinkRows & { members: () => Members })
         | (Referrers & { members: () => Members })
     }
-  /** Any JSON: it can only be asked whether it is there. */
+  /** Any JSON: expressions can only test it for `null`. */
   | { readonly is: 'json'; readonly column: string }
 
-/** A condition that rules use by its name, as if it were a field that is true or false. */
+/** A condition that rules use by its name, like a boolean field. */
 export interface NamedRule {
   readonly name: string
   readonly text: string
-  /** Where it is declared. */
+  /** Where it is declared, for messages. */
   readonly place: string
   /** What it is called in messages. */
   readonly what?: 'computed'
@@ -57,26 +57,26 @@ export interface Computed extends NamedRule {
   readonly what: 'computed'
 }
 
-/** The names of a type, or of an object in it. Whoever must not know a name does not find it here. */
+/** The names of a type, or of an object in it: only those that the caller may know. */
 export interface Members {
   readonly names: readonly string[]
   get(name: string): Member | undefined
-  /** The named rules of a type. Only rules know them: a filter could ask about hidden fields with them. */
+  /** The named rules of a type. Only rules know them: in a filter they would reveal hidden fields. */
   readonly rule?: (name: string) => NamedRule | undefined
-  /** The computed fields of a type that can be made from what is known here. */
+  /** The computed fields of a type whose operands are all known here. */
   readonly computed?: (name: string) => Computed | undefined
   /** A hint for a name that is not known, as the end of a sentence. */
   readonly hint?: (name: string) => string | undefined
 }
 
-/** What an expression can speak of. */
+/** The names that an expression can use. */
 export interface Scope {
   readonly self: Members
   readonly next?: Members
-  /** The login type and the names of whoever asks; `null` for nobody. */
+  /** The caller's login type and names; `null` for nobody. */
   readonly me: { readonly entity: string; readonly userType: string; readonly members: Members } | null
-  /** The names of all who could ask: what only others have is not there. */
+  /** The names of all possible callers. A name that only other callers have is known, but has no value. */
   readonly anybody: readonly Members[]
-  /** What `me.type` can be, where that is known. */
+  /** What `me.type` can be, if that is known. */
   readonly userTypes?: readonly string[]
 }

@@ -3,7 +3,7 @@ import { expression } from './compare.ts'
 import type { TimePart } from './expression.ts'
 import { type CelCall, type Found, is, type Reader } from './found.ts'
 
-/** `starts_at.year()`, `starts_at.hour("Europe/Berlin")`: a part of a date, or of a time in a zone, UTC if none is named. */
+/** A part of a date or time, as in `starts_at.hour("Europe/Berlin")`. Without a time zone it is in UTC. */
 export function partCall(reader: Reader, { node, receiver = node, args }: CelCall, part: TimePart): Found {
   if (args.length > 1) return reader.fail(node, `needs no more than a time zone in ${part}()`)
   const found = reader.find(receiver)

@@ -5,7 +5,7 @@ import type { Found, Reader } from './found.ts'
 import { type Node, parseCel } from './parse.ts'
 import type { Scope } from './scope.ts'
 
-/** What an expression must give: a kind of value; of a reference, the type that it points at. */
+/** The kind of value that an expression must give; for a reference, also its target type. */
 export interface WantedValue {
   readonly kind: ValueKind
   readonly scale: number
@@ -13,7 +13,7 @@ export interface WantedValue {
   readonly choices: readonly string[] | undefined
 }
 
-/** Understands an expression that gives a value for a field, or throws a Mistake. */
+/** Reads an expression that gives the value of a field, or throws a Mistake. */
 export function understandValue(text: string, scope: Scope, wanted: WantedValue, most: number): Expression {
   const [reader, node] = [readerOf(text, scope), parseCel(text)]
   const found = reader.find(node)
@@ -25,7 +25,7 @@ export function understandValue(text: string, scope: Scope, wanted: WantedValue,
   return made
 }
 
-/** The single value that was found; a reference stands for its id. */
+/** The single value that was found. A reference gives its id. */
 function singleValue(reader: Reader, node: Node, found: Found): Expression {
   if (found.is === 'nothing') return unknown
   if (found.is === 'expression') return found.of
@@ -46,14 +46,14 @@ function literalFor(
   return reader.coerce(node, { op: 'value', kind, scale, place }, given, choices)
 }
 
-/** Kinds of values that a field of another kind can hold without loss. */
+/** By the kind of a field: the other kinds of values that it can hold without loss. */
 const widened: Readonly<Partial<Record<ValueKind, readonly ValueKind[]>>> = {
   number: ['integer'],
   decimal: ['integer'],
   reference: ['integer'],
 }
 
-/** Why an expression does not give what is wanted; undefined if it does. */
+/** Why an expression does not fit the field; undefined if it does. */
 function misfitOf(made: Expression, { kind, scale, entity }: WantedValue): string | undefined {
   if (made === unknown) return undefined
   if (made.kind !== kind && !widened[kind]?.includes(made.kind)) return `gives ${made.kind}, not ${kind}`

@@ -14,24 +14,24 @@ export type ColumnKind =
   | 'reference'
   | 'presence'
 
-/** Checks one value of a body: notes what is wrong, and returns the value normalised. */
+/** Checks one value of a body: reports errors, and returns the normalised value. */
 export type Check = (value: unknown, path: string, errors: Errors) => unknown
 
 export type JsonSchema = { readonly [key: string]: unknown }
 
-/** Words for people, in the OpenAPI document and on `/docs`. They change nothing else. */
+/** Texts for people, in the OpenAPI document and on `/docs`. They change nothing else. */
 export interface Labelled {
-  /** What people call it: `Check-in` for `starts_at`. */
+  /** The name for people: `Check-in` for `starts_at`. */
   readonly label?: string
-  /** What it means, in a sentence or two. */
+  /** The meaning, in a sentence or two. */
   readonly description?: string
 }
 
-/** Who sees a field, and who may set it, besides the rules of its type. */
+/** Who can see and set a field, besides the rules of its type. */
 export interface FieldRules extends Labelled {
-  /** Where this rule does not hold, the field is hidden. */
+  /** The field is hidden where this rule does not hold. */
   readonly read?: Rule
-  /** Where this rule does not hold, the field cannot be set. */
+  /** The field cannot be set where this rule does not hold. */
   readonly write?: Rule
 }
 
@@ -44,14 +44,14 @@ export interface FieldOptions extends FieldRules {
   readonly was?: string
 }
 
-/** Says what an option must be, if it is not. */
+/** Returns what an option must be, or undefined if it is right. */
 export type OptionCheck = (value: unknown) => string | undefined
 
-/** All there is to know about one type of field whose value is a single column. */
+/** Everything about one type of field that has a single column. */
 export interface FieldType<Declaration> {
   readonly column: ColumnKind
   readonly options: Readonly<Record<string, OptionCheck>>
-  /** Options that do not go together. */
+  /** Reports options that do not go together. */
   conflict?(declaration: Declaration): [option: string, sentence: string] | undefined
   check(declaration: Declaration): Check
   schema(declaration: Declaration): JsonSchema
@@ -68,10 +68,10 @@ export const anInteger: OptionCheck = (value) =>
 
 export const aNumber: OptionCheck = (value) => (Number.isFinite(value) ? undefined : 'must be a number')
 
-/** Defaults and examples are checked when the field is resolved. */
+/** Accepts anything: defaults and examples are checked when the field is resolved. */
 export const aValue: OptionCheck = () => undefined
 
-/** What a field may be called. */
+/** The pattern for field names. */
 export const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 
 export const aName: OptionCheck = (value) =>
@@ -94,7 +94,7 @@ const aTextOf =
 
 const SENTENCE_MAX = 200
 
-/** What is said of a value that does not fit. */
+/** The check of an error message. */
 export const aSentence = aTextOf(SENTENCE_MAX)
 
 /** The checks of `Labelled`. */

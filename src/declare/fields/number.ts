@@ -37,7 +37,7 @@ export interface DecimalDeclaration extends DecimalOptions {
   readonly type: 'decimal'
 }
 
-/** JSON may have said another whole number than the one that a double holds. */
+/** Whether a whole number is too large for a double: the JSON may have had a different one. */
 export function isInexact(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
@@ -46,7 +46,7 @@ export const INEXACT =
   'must not be a whole number beyond 2^53, which cannot be kept exactly; send it as a text'
 
 const [LEAST, GREATEST] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-/** Beyond these there are whole numbers only, and not all of them. */
+/** Beyond these limits, doubles are whole numbers with gaps. */
 const OUTSIDE = `must be a number from ${LEAST} to ${GREATEST}`
 
 const numeric = { ...common, unique: aBoolean, default: aValue }
@@ -95,9 +95,9 @@ export const numberType: FieldType<NumberDeclaration> = {
 }
 
 export const DEFAULT_SCALE = 2
-/** Decimal places, of fields and in expressions. */
+/** The maximum number of decimal places, in fields and expressions. */
 export const SCALE_MAX = 9
-/** 18 digits are what a 64-bit integer always holds, and so what both databases keep, sort and add up exactly. */
+/** A 64-bit integer always holds 18 digits, so both databases store, sort and add them exactly. */
 export const DECIMAL_DIGITS = 18
 const DECIMAL = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/
 
@@ -152,7 +152,7 @@ export const decimalType: FieldType<DecimalDeclaration> = {
   }),
 }
 
-/** JSON Schema has no words for the limits of a number in a text. */
+/** The limits in words: JSON Schema has no keyword for limits of a number in a string. */
 function limits(min: string | undefined, max: string | undefined): string {
   const sentences = [min === undefined ? '' : `At least ${min}.`, max === undefined ? '' : `At most ${max}.`]
   return sentences.filter((sentence) => sentence !== '').join(' ')

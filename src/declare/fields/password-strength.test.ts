@@ -15,7 +15,7 @@ const capitals = (word: string) => word.replace(/^./, (letter) => letter.toUpper
 const leet = (word: string) =>
   word.replace(/[aeios]/g, (letter) => ({ a: '@', e: '3', i: '1', o: '0', s: '$' })[letter] ?? letter)
 
-/** What people do to a common password that is too short, or was refused. */
+/** How people change a common password that is too short or was refused. */
 const changes: Record<string, (word: string) => string> = {
   'as it is': (word) => word,
   'in capitals': (word) => word.toUpperCase(),
@@ -97,7 +97,7 @@ test('random ones pass: words, bytes, and what a password manager makes', () => 
 })
 
 test('whatever is sent, it has an answer, and a long one takes no longer', () => {
-  // Any character. `unit: 'binary'` would say the same, and take most of a second to make.
+  // Any character. `unit: 'binary'` means the same, but takes most of a second to build.
   const unit = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code))
   fc.assert(fc.property(fc.string({ unit, maxLength: 1024 }), (text) => strengthOf(text) >= 0))
   const looked = 'kettle heron basket violin '

@@ -1,8 +1,7 @@
 /**
- * How hard a password is to guess, in bits: the cheapest way to put it together from what guessers try first. Common
- * passwords, walks over the keyboard, sequences, repetitions and years cost little, each other character what it would
- * cost to try all of its kind. Written by hand: a library that does the same takes 100 ms to load, and as long for one
- * password of 100 characters.
+ * The strength of a password in bits: the cheapest way to build it from what attackers try first. Common passwords,
+ * keyboard walks, sequences, repetitions and years are cheap. Any other character costs as much as trying all of its
+ * kind. Not a library: the known one takes 100 ms to load, and as long for one password of 100 characters.
  */
 export function strengthOf(password: string, own: readonly string[] = []): number {
   const text = fold(password).slice(0, LOOKED_AT)
@@ -24,7 +23,7 @@ export function strengthOf(password: string, own: readonly string[] = []): numbe
   return best.at(-1) ?? 0
 }
 
-/** A text and the ways to read it. Made once for all of its pieces: there are hundreds of them. */
+/** A text and its readings. Built once, since a text has hundreds of pieces. */
 interface Looked {
   readonly text: string
   readonly spelt: string
@@ -38,13 +37,13 @@ function lookAt(text: string, words: Words): Looked {
   return { text, spelt: spell(text), back, speltBack: spell(back), words }
 }
 
-/** How soon guessers try a word, as it is or in the one spelling of `spell`. */
+/** The rank of a word in the order of guessing: as it is written, or in the normal spelling of `spell`. */
 interface Words {
   rankOf(word: string): number
   rankOfSpelt(word: string): number
 }
 
-/** Beyond that, a password is strong or repeats itself. */
+/** The rest is ignored: a password this long is strong, or repeats itself. */
 const LOOKED_AT = 64
 const PIECE_MIN = 2
 const PIECE_MAX = 32
@@ -59,7 +58,7 @@ function fold(text: string): string {
   return text.normalize('NFKC').toLowerCase()
 }
 
-/** The own ones are tried first. */
+/** The ranks of all words. The account's own words are tried first. */
 function wordsFor(own: readonly string[]): Words {
   loaded ??= loadRanks()
   const { ranks, spelt } = loaded
@@ -80,7 +79,7 @@ function costOfPiece(looked: Looked, start: number, end: number, run: number): n
   return piece.length === 4 && /^(?:19|20)\d\d$/.test(piece) ? Math.min(cost, YEAR) : cost
 }
 
-/** Also backwards, and with letters written as digits or signs. */
+/** The cost of a word, also reversed, or with digits and signs in place of letters. */
 function costOfWord({ text, spelt, back, speltBack, words }: Looked, start: number, end: number): number {
   const [from, to] = [text.length - end, text.length - start]
   const changed = Math.min(
@@ -91,7 +90,7 @@ function costOfWord({ text, spelt, back, speltBack, words }: Looked, start: numb
   return Math.min(Math.log2(words.rankOf(text.slice(start, end)) + 1), Math.log2(changed + 1) + CHANGED)
 }
 
-/** One spelling for all that look alike: `P@ssw0rd` and `password`, `1` and `l`. One character for one. */
+/** Gives look-alikes one spelling: `P@ssw0rd` and `password`, `1` and `l`. The length stays the same. */
 function spell(word: string): string {
   return word.replace(/[^a-hj-km-z]/g, (sign) => letters[sign] ?? sign)
 }
@@ -117,7 +116,7 @@ const letters: Readonly<Record<string, string>> = {
   '(': 'c',
 }
 
-/** How far a run goes from here: one character again and again, `abcd`, `4321`, or a way over the keyboard. */
+/** The end of a run that starts here: one repeated character, `abcd`, `4321` or a keyboard walk. */
 function runAt(text: string, start: number): number {
   const step = text.charCodeAt(start + 1) - text.charCodeAt(start)
   let end = start + 1
@@ -128,7 +127,7 @@ function runAt(text: string, start: number): number {
   return end - start >= RUN_MIN ? end : start
 }
 
-/** How far what comes just before is said again from here, once or many times. */
+/** The end of a repetition that starts here: of the text just before it, once or more. */
 function againAt(text: string, start: number): number {
   let furthest = start
   for (let period = 1; period <= Math.min(start, PIECE_MAX); period++) {
@@ -162,7 +161,7 @@ const walks = [
   'qwerasdfzxcv',
 ].flatMap((walk) => [walk, [...walk].reverse().join('')])
 
-/** Where every walk that is long enough begins: most texts walk nowhere, and need no look at all of them. */
+/** The first characters of every walk. Most texts contain none of them, so they need no search through all walks. */
 const walked: ReadonlySet<string> = new Set(
   walks.flatMap((walk) => [...walk].map((_, at) => walk.slice(at, at + RUN_MIN))),
 )
@@ -180,7 +179,7 @@ interface Ranks {
 
 let loaded: Ranks | undefined
 
-/** Half a megabyte that only a new password needs, so it is loaded by the first one. */
+/** Loads the ranks with the first new password, since only those need this half a megabyte. */
 function loadRanks(): Ranks {
   const { dictionary } = require('@zxcvbn-ts/language-common') as typeof import('@zxcvbn-ts/language-common')
   const [ranks, spelt] = [new Map<string, number>(), new Map<string, number>()]

@@ -12,7 +12,7 @@ export interface PasswordDeclaration {
 
 export const PASSWORD_MIN = 12
 
-/** The message for a password that is easy to guess for those who know the account, if it is. `own`: its e-mail and names. */
+/** The error for a password that is easy to guess from its account's e-mail and names (`own`), if it is. */
 export function faultOfOwn(password: string, own: readonly string[]): string | undefined {
   return strengthOf(password, own) < budget.passwordBits
     ? 'is too much like the e-mail, or a name of this application; choose another'

@@ -34,7 +34,7 @@ export const booleanType: FieldType<BooleanDeclaration> = {
   schema: () => ({ type: 'boolean' }),
 }
 
-/** Any JSON that can be returned as it was sent. A whole number beyond 2^53 could not, so it is refused. */
+/** Checks that JSON can be returned as it was sent. A whole number beyond 2^53 cannot, so it is refused. */
 function checkJson(value: unknown, path: string, errors: Errors): void {
   if (typeof value === 'string') storable(value, path, errors)
   else if (typeof value === 'number' && !Number.isFinite(value)) note(errors, path, 'must be a number')

@@ -21,23 +21,23 @@ export interface TextOptions extends FieldOptions {
   /** A regular expression, in the same language as `matches()` in a rule. It matches anywhere unless it is anchored. */
   readonly pattern?: string
   readonly unique?: boolean
-  /** Its words are found by `?search=`. */
+  /** Whether `?search=` finds its words. */
   readonly search?: boolean
-  /** `fold(…)` of it, without capitals and accents, can be used in rules, filters and indexes. */
+  /** Whether rules, filters and indexes can use `fold(…)` of it, which ignores capitals and accents. */
   readonly fold?: boolean
-  /** `'fold'`: sorted ignoring capitals and accents, as people sort. Includes `fold`. */
+  /** `'fold'`: sorts ignore capitals and accents. Includes `fold`. */
   readonly sort?: 'fold'
   readonly default?: string | CelValue
 }
 export interface AddressOptions extends FieldOptions {
   readonly unique?: boolean
-  /** Its words are found by `?search=`. */
+  /** Whether `?search=` finds its words. */
   readonly search?: boolean
   readonly default?: string | CelValue
 }
 export interface ChoiceOptions<Value extends string = string> extends FieldOptions {
   readonly unique?: boolean
-  /** Its words are found by `?search=`. */
+  /** Whether `?search=` finds its words. */
   readonly search?: boolean
   readonly default?: Value | CelValue
   readonly example?: Value
@@ -56,12 +56,12 @@ export interface ChoiceDeclaration extends ChoiceOptions {
   readonly values: readonly string[]
 }
 
-/** No NUL, no half of a surrogate pair: a text that every database holds as it is. */
+/** Whether every database can store a text unchanged: no NUL, no half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** The same, as a check. */
+/** Checks that a value is a text that can be stored. */
 export function storable(value: unknown, path: string, errors: Errors): value is string {
   if (typeof value !== 'string') note(errors, path, 'must be a text')
   else if (value.includes('\0')) note(errors, path, 'must not contain the character U+0000')
@@ -87,8 +87,8 @@ const aPattern: OptionCheck = (value) => {
 }
 
 /**
- * The same language as that of `matches`, but for its limits: this one is run once for each value that is written. The
- * package takes long to load: whoever has no pattern starts sooner.
+ * Compiles a pattern. The language is that of `matches` without its limits, since this runs only once per written
+ * value. The package is slow to load, so it is loaded with the first pattern.
  */
 function expressionOf(pattern: string): RE2JS {
   const { RE2JS } = require('re2js') as typeof import('re2js')
@@ -143,7 +143,7 @@ export const textType: FieldType<TextDeclaration> = {
 const EMAIL_MAX = 254
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u
 
-/** One `@`, something plain before it, a host name behind it: what mail can be sent to, not all that RFC 5322 permits. */
+/** Accepts what mail can be sent to, not all of RFC 5322: one `@`, a plain local part, and a host name. */
 export function isEmail(value: string): boolean {
   if (value.length > EMAIL_MAX) return false
   const at = value.lastIndexOf('@')

@@ -23,7 +23,7 @@ export function isDate(value: string): boolean {
   return DATE.test(value) && beginsWithDay(value)
 }
 
-/** Whether there is such a day. The text begins like a date. */
+/** Whether the day at the beginning of a text exists. */
 function beginsWithDay(value: string): boolean {
   const [year, month, day] = [
     Number(value.slice(0, 4)),
@@ -38,10 +38,10 @@ function daysIn(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** The same instant normalised to UTC and milliseconds; undefined if it is not a time. */
+/** The instant in UTC with milliseconds; undefined if the value is not a time. */
 export function parseInstant(value: unknown): string | undefined {
   if (typeof value !== 'string' || !DATETIME.test(value) || !beginsWithDay(value)) return undefined
-  // The form in which it is stored and answered, and which most clients send.
+  // This is the stored form, which answers have and most clients send.
   if (value.length === 24 && value[10] === 'T' && value.endsWith('Z')) return value
   const instant = new Date(value.toUpperCase())
   const text = Number.isNaN(instant.getTime()) ? '' : instant.toISOString()

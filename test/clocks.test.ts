@@ -31,7 +31,6 @@ const allowed: Readonly<Record<string, string>> = {
   'store/backup/keep.ts': 'held against the times of files',
   'store/backup/make.ts': 'shown to people',
   'store/migration/steps.ts': 'the journal',
-  'store/migration/type-names.ts': 'when tasks are set aside',
   'store/slow-statements.ts': 'shown to people: when a statement was slow',
   'store/service-time.ts': 'where service time begins',
   'store/sqlite/journal-time.ts': 'the journal',

@@ -70,7 +70,7 @@ const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose'
 const isOfAccount = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')}`
 const isHeld = sql`${isOfAccount} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
 /** The purpose of a link that has taken a change back. It is kept as long as a new one would be valid. */
-const TAKEN_BACK = word('reverted')
+export const TAKEN_BACK = word('reverted')
 
 /**
  * Links in mails. The database has only digests of their tokens. An account has one link for each purpose and slot: a new

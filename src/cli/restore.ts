@@ -1,16 +1,19 @@
 import { resolve } from 'node:path'
+import { endAllKeys, endAllSessions } from '../account/end-access.ts'
 import { readDatabase, readLimits } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { type Inspected, inspectBackup } from '../store/backup/inspect.ts'
 import { rowsIn } from '../store/backup/record.ts'
 import { refuseTaken, restoreBackup, secretOf } from '../store/backup/restore.ts'
 import { describeLocation } from '../store/location.ts'
-import type { Command } from './arguments.ts'
+import type { Memory } from '../store/migration/memory.ts'
+import type { Site } from '../store/migration/structure.ts'
+import type { Command, GivenArguments } from './arguments.ts'
 import { helpOption, keptConfigOf, passphraseOf, passphraseOption, refuseMemory } from './options.ts'
 
 export const restore: Command = {
   name: 'restore',
-  usage: 'takeback restore FILE [--to URL]',
+  usage: 'takeback restore FILE [--to URL] [--end-sessions] [--end-keys]',
   summary: 'Checks a backup, describes it, and creates a database from it.',
   options: {
     to: {
@@ -22,9 +25,15 @@ export const restore: Command = {
       value: undefined,
       help: 'leave the secret out: everyone must log in again, and old passwords cannot be set back',
     },
+    'end-sessions': {
+      value: undefined,
+      help: 'end all sessions, tokens and mailed links: everyone must log in again',
+    },
+    'end-keys': { value: undefined, help: 'end all keys of programs: they need new ones' },
     ...helpOption,
   },
-  details: 'Nothing is ever overwritten: a database that already exists is refused.',
+  details:
+    'Nothing is ever overwritten: a database that already exists is refused. A backup does not know which sessions, links and keys have ended since it was made: without --end-sessions and --end-keys, they work again.',
   async run(given) {
     const [file, ...more] = given.words
     if (file === undefined || more.length > 0)
@@ -42,9 +51,28 @@ export const restore: Command = {
       passphrase: passphraseOf(given),
       leaveOut: given.text('without-secret') !== undefined,
     })
-    await restoreBackup(resolve(file), to, secret)
-    console.log(`Restored to ${describeLocation(to)}.`)
+    const ended: string[] = []
+    await restoreBackup(resolve(file), to, secret, async (site, memory) => {
+      ended.push(...(await endAsked(given, site, memory)))
+    })
+    console.log([`Restored to ${describeLocation(to)}.`, ...ended].join('\n'))
   },
+}
+
+const number = (value: number) => value.toLocaleString('en')
+
+/** Ends what the options ask for, and says what that was. */
+async function endAsked(given: GivenArguments, site: Site, memory: Memory): Promise<string[]> {
+  const said: string[] = []
+  if (given.text('end-sessions') !== undefined) {
+    const { sessions, links } = await endAllSessions(site, memory)
+    said.push(
+      `Ended all sessions (${number(sessions)} in the backup) and all mailed links (${number(links)} in the backup). Everyone must log in again.`,
+    )
+  }
+  if (given.text('end-keys') !== undefined)
+    said.push(`Ended all keys (${number(await endAllKeys(site))} in the backup). Programs need new ones.`)
+  return said
 }
 
 function reportOf(file: string, { record, types }: Inspected): string {

@@ -1,8 +1,9 @@
 import { constants, copyFileSync, existsSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
-import { copyData } from '../copy/copy.ts'
+import { type CopyEnd, copyData } from '../copy/copy.ts'
 import { describeLocation, type Location } from '../location.ts'
 import { forgetIncarnation } from '../migration/incarnation.ts'
+import { recall } from '../migration/memory.ts'
 import { openStore } from '../open.ts'
 import { alterFile, discard, makeFolderOf, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
 import { unwritable } from '../sqlite/errors.ts'
@@ -26,11 +27,18 @@ export function secretOf(
   return openSecret(secret, passphrase)
 }
 
-/** Puts an inspected backup where no database is yet. */
-export async function restoreBackup(file: string, to: Location, secret: string | undefined): Promise<void> {
-  if (to.kind === 'sqlite') await restoreFile(file, to.path, secret)
-  else await restoreInto(file, to, secret)
+/** Puts an inspected backup where no database is yet. `atEnd` runs before it can be served. */
+export async function restoreBackup(
+  file: string,
+  to: Location,
+  secret: string | undefined,
+  atEnd: CopyEnd['atEnd'] = async () => {},
+): Promise<void> {
+  if (to.kind === 'sqlite') await restoreFile(file, to.path, secret, atEnd)
+  else await restoreInto(file, to, secret, atEnd)
 }
+
+type AtEnd = NonNullable<CopyEnd['atEnd']>
 
 /** Refuses to overwrite anything. Asked before the backup is read, too. */
 export function refuseTaken(to: Location): void {
@@ -42,7 +50,12 @@ export function refuseTaken(to: Location): void {
     )
 }
 
-async function restoreFile(file: string, path: string, secret: string | undefined): Promise<void> {
+async function restoreFile(
+  file: string,
+  path: string,
+  secret: string | undefined,
+  atEnd: AtEnd,
+): Promise<void> {
   refuseTaken({ kind: 'sqlite', path, statementMs: 0 })
   makeFolderOf(path)
   dropAbandoned(path)
@@ -53,6 +66,8 @@ async function restoreFile(file: string, path: string, secret: string | undefine
       structure.transact('change', async (session) => {
         await eraseRecord(session)
         await forgetIncarnation(session)
+        const memory = await recall(structure, session)
+        if (memory !== undefined) await atEnd({ structure, session }, memory)
       }),
     )
     if (secret !== undefined) keepSecret(path, secret)
@@ -65,22 +80,23 @@ async function restoreFile(file: string, path: string, secret: string | undefine
 }
 
 /** Row by row. The database must be empty. */
-async function restoreInto(file: string, to: Location, secret: string | undefined): Promise<void> {
+async function restoreInto(
+  file: string,
+  to: Location,
+  secret: string | undefined,
+  atEnd: AtEnd,
+): Promise<void> {
   const source = openReadOnly(file)
   try {
     const target = await openStore(to)
     try {
-      await copyData(
-        source.structure,
-        target.structure,
-        () => {},
-        async () => {
-          if (secret !== undefined && (await target.keepSecret(secret)) !== secret)
-            throw new StartError(
-              `There is another secret in ${describeLocation(to)} already: name an empty database.`,
-            )
-        },
-      )
+      const beforeEnd = async () => {
+        if (secret !== undefined && (await target.keepSecret(secret)) !== secret)
+          throw new StartError(
+            `There is another secret in ${describeLocation(to)} already: name an empty database.`,
+          )
+      }
+      await copyData(source.structure, target.structure, () => {}, { beforeEnd, atEnd })
     } finally {
       await target.close()
     }

@@ -10,7 +10,7 @@ import {
   remember,
   tell,
 } from '../migration/memory.ts'
-import type { DatabaseSession, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Site, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
 import { count, id, sql, word } from '../sql.ts'
 import { unwritable } from '../sqlite/errors.ts'
@@ -35,10 +35,17 @@ export interface Copied {
 
 /** Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. */
 export function copy(from: Store, to: Store, report: (progress: Progress) => void): Promise<Copied> {
-  const copied = copyData(from.structure, to.structure, report, () => copySecret(from, to))
+  const copied = copyData(from.structure, to.structure, report, { beforeEnd: () => copySecret(from, to) })
   return copied.catch((error) => {
     throw unwritable(to.structure.place, error)
   })
+}
+
+/** What belongs to the end of a copy. */
+export interface CopyEnd {
+  beforeEnd?(): Promise<void>
+  /** In the transaction that makes the copy a database like any other. */
+  atEnd?(site: Site, memory: Memory): Promise<void>
 }
 
 /**
@@ -49,7 +56,7 @@ export async function copyData(
   source: Structure,
   target: Structure,
   report: (progress: Progress) => void,
-  beforeEnd: () => Promise<void> = async () => {},
+  { beforeEnd, atEnd }: CopyEnd = {},
 ): Promise<Copied> {
   const copied = await source.transact('read', async (session) => {
     const memory = await recall(source, session)
@@ -79,8 +86,8 @@ export async function copyData(
     return { memory, tables, tallies, numbers, rows, ...(await endOf(session)) }
   })
   await compareWith(copied, target, report)
-  await beforeEnd()
-  await complete(target, copied)
+  await beforeEnd?.()
+  await complete(target, copied, atEnd)
   const missed = await source.transact('read', (session) => changesSince(session, copied.last))
   return { rows: copied.rows, tables: copied.memory.tables.length, missed }
 }
@@ -198,6 +205,7 @@ async function numbersOf(
 async function complete(
   target: Structure,
   { memory, numbers, carried }: Pick<Source, 'memory' | 'numbers' | 'carried'>,
+  atEnd: CopyEnd['atEnd'],
 ): Promise<void> {
   await target.transact('change', async (session) => {
     for (const table of memory.tables) await completeTable({ structure: target, session }, table)
@@ -205,6 +213,7 @@ async function complete(
       for (const source of target.ddl.giveAfter(table, column, last)) await session.run(source)
     await remember(session, memory)
     for (const [key, value] of carried) await tell(session, key, value)
+    await atEnd?.({ structure: target, session }, memory)
     await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(COPYING)}`)
   })
 }

@@ -35,8 +35,7 @@ export async function retireType(
   await session.run(
     sql`UPDATE "takeback_tasks" SET "aside_at" = ${clock}, "next_at" = NULL, "holder" = NULL, "fence" = "fence" + 1, "error" = ${param('$reason')}
       WHERE "aside_at" IS NULL AND ${isThere(id('payload'), { text: '"entity":"*"', at: 'anywhere' }, from)}`,
-    // The clock is a parameter on SQLite only.
-    { $reason: droppedReason(from), $clock: new Date().toISOString() },
+    { $reason: droppedReason(from) },
   )
   for (const table of ownTables) await renameTexts(session, table, { from, to })
   for (const forget of Object.values(byHand)) await forget(session, { from, to: undefined })

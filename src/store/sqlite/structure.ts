@@ -10,6 +10,7 @@ import { meaningOf } from './errors.ts'
 import { inspect } from './inspect.ts'
 import { patiently } from './patience.ts'
 import { dropSearch, makeSearch } from './search.ts'
+import { bindParams } from './statements.ts'
 
 /** Who migrates may take a while; who waits for it, waits. */
 const PATIENCE_MS = 600_000
@@ -93,7 +94,7 @@ async function beginAlone(database: Database): Promise<void> {
 
 function bound(source: Sql, params: Params): { text: string; values: Bound[] } {
   const { text, paramNames } = compile(source, dialect.placeholder)
-  return { text, values: paramNames.map((name) => params[name] ?? null) }
+  return { text, values: bindParams(paramNames, params) }
 }
 
 const types: Record<ColumnKind, string> = {

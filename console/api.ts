@@ -5,11 +5,11 @@ import { signedInAgain } from './session-end.ts'
 
 export * from '../client/errors.ts'
 
-/** Calls as whoever is signed in, also while they act as somebody else. */
+/** The transport of the person who is signed in, even while they act as somebody else. */
 export const own = new Transport(location.origin, { session: 'localStorage' })
 export const auth = authOf(own, (token) => token)
 
-/** While an admin acts as a user: that user's name and token. Lasts as long as the tab. */
+/** The user that an admin acts as, and the token for it. Stored until the tab is closed. */
 export interface Acting {
   readonly user: string
   readonly token: string
@@ -23,7 +23,7 @@ export function actingAs(): Acting | undefined {
   return kept === null ? undefined : (JSON.parse(kept) as Acting)
 }
 
-/** From now on all calls are those of somebody else; with undefined, one's own again. Loads the console anew. */
+/** Makes all later calls as another user; with undefined, as oneself again. Reloads the console. */
 export function actAs(acting: Acting | undefined): void {
   if (acting === undefined) sessionStorage.removeItem(ACTING)
   else sessionStorage.setItem(ACTING, JSON.stringify(acting))
@@ -33,12 +33,12 @@ export function actAs(acting: Acting | undefined): void {
 const acting = actingAs()
 export const transport = acting === undefined ? own : own.with({ token: acting.token })
 
-/** One call of the API: `send('GET', 'bookings/5/')`. The answer and its headers, or an `ApiError`. */
+/** Calls the API: `send('GET', 'bookings/5/')`. Returns the body and the headers, or throws an `ApiError`. */
 export async function send(method: string, path: string, sent?: Sent): Promise<Received> {
   try {
     return await sendOnce(method, path, sent)
   } catch (error) {
-    // A token to act as somebody ends by itself, and no password renews it.
+    // A token for acting as somebody expires, and no password renews it.
     const isOver = error instanceof Unauthenticated && !path.startsWith('auth/log')
     if (isOver && acting !== undefined) actAs(undefined)
     const again = isOver && acting === undefined ? signedInAgain(error) : undefined
@@ -58,20 +58,20 @@ async function sendOnce(method: string, path: string, sent?: Sent): Promise<Rece
 let position: string | undefined
 const known = Promise.withResolvers<void>()
 
-/** Resolves once there is a first position. */
+/** Resolves once the first position is known. */
 export const positionKnown = known.promise
 
-/** The place in the journal before which the first answer was read: what changes later, the feed tells from here. */
+/** The position at which the first answer was read. The feed continues from here. */
 export function firstPosition(): string | undefined {
   return position
 }
 
-/** The journal does not go back that far any more. */
+/** Forgets the position, because the journal does not go back that far any more. */
 export function forgetPosition(): void {
   position = undefined
 }
 
-/** The answer of a GET. */
+/** Returns the body of a GET. */
 export async function get<T>(path: string, query: object = {}, signal?: AbortSignal): Promise<T> {
   const { body } = await send('GET', path, { query, options: signal === undefined ? {} : { signal } })
   return body as T

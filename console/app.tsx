@@ -16,13 +16,13 @@ import { Shell } from './shell.tsx'
 import { TextsProvider } from './texts/index.ts'
 import { textsIn } from './texts/loaded.ts'
 
-/** Whoever sets up a second factor goes to the app for a code and comes back: the form must still be there. */
+/** Whoever sets up a second factor switches to another app for a code: the form must survive a refetch on return. */
 const isSettled = ({ state }: Query) => !isUnsettled(state.error)
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // The transport has tried it several times already; what the server refuses, it refuses again.
+      // The transport has retried already; and the server would refuse again what it refuses.
       retry: (count, error) => !(error instanceof ApiError) && count < 2,
       staleTime: 10_000,
       refetchOnWindowFocus: isSettled,
@@ -33,7 +33,7 @@ const queries = new QueryClient({
 
 boundQueries(queries)
 
-// What the first list does not need comes later.
+// The first list does not need these pages: they are loaded later.
 const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))
 const SignInPage = lazy(async () => ({ default: (await import('./pages/sign-in/sign-in.tsx')).SignInPage }))
 const Home = lazy(() => import('./pages/home.tsx'))
@@ -74,7 +74,7 @@ export function App() {
   )
 }
 
-/** Pages stand where no list can: their first word is a name that no type may have. */
+/** The first word of each page's path is a name that no type may have, so that it is never the path of a list. */
 function Pages() {
   return (
     <Switch>
@@ -98,7 +98,7 @@ function Pages() {
   )
 }
 
-/** Whoever is not signed in sees the page to sign in, at any address, and goes on where they were. */
+/** Shows the sign-in page at any address to whoever is not signed in. They stay at that address. */
 function Gate({ children }: { readonly children: ReactNode }) {
   const query = useMeQuery()
   useOtherTabs()

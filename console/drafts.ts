@@ -1,7 +1,7 @@
-/** The drafts of forms are kept in the tab, under this name, the person's and the form's. */
+/** The prefix of the keys under which drafts of forms are stored in the tab. The user and the form follow. */
 export const DRAFT = 'takeback draft '
 
-/** Of whoever was signed in: the next one must not see them. */
+/** Removes the drafts: the next person who signs in must not see them. */
 export function forgetDrafts(): void {
   for (const name of Object.keys(sessionStorage)) if (name.startsWith(DRAFT)) sessionStorage.removeItem(name)
 }

@@ -2,7 +2,7 @@ import { ApiError, InvalidData, NetworkError } from './api.ts'
 import { type EntityType, type Field, labelOf } from './model.ts'
 import type { Texts } from './texts/index.ts'
 
-/** An error in words for people. */
+/** Returns an error in words for people. */
 export function explain(error: unknown, texts: Texts): string {
   if (error instanceof NetworkError) return texts.errors.offline
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
@@ -20,7 +20,7 @@ function listed(errors: Errors): string {
 
 type Errors = Readonly<Record<string, readonly string[]>>
 
-/** The messages for fields, by dot path; with texts, in their language; with a type, by the names of its fields. */
+/** Returns the messages for fields, by dot path: translated by `texts`, with the labels of the fields of `type`. */
 export function fieldErrors(error: unknown, texts?: Texts, type?: EntityType): Errors {
   const errors = error instanceof ApiError ? (error.errors ?? {}) : {}
   if (texts === undefined) return errors
@@ -32,12 +32,12 @@ export function fieldErrors(error: unknown, texts?: Texts, type?: EntityType): E
   )
 }
 
-/** Of values that are taken together, the API tells each that there are others. A form names these. */
+/** For values that must be unique together, the API only mentions "others". This names them. */
 function withOthers(message: string, path: string, type: EntityType | undefined): string {
   const own = path.replace(/\.id$/, '')
   const sets = type?.unique.map((set) => set.map((name) => name.replace(/\.id$/, ''))) ?? []
   const others = sets.filter((set) => set.includes(own))
-  // In several sets: nobody knows which one it is.
+  // The field is in several unique sets: it is not known which one is meant.
   if (others.length !== 1) return message
   const labels = others[0]?.filter((name) => name !== own).map((name) => labelAt(type, name)) ?? []
   return message.replace(/together with the other values?$/, () => `together with ${labels.join(', ')}`)

@@ -1,7 +1,7 @@
 import { type EntityType, type Field, fieldAt } from './model.ts'
 import { namingFields } from './names.ts'
 
-/** The parameters of a list that finds the Entities whose name has a text in it, or whose id it is; the newest first. */
+/** Returns list parameters that find Entities whose name contains a text, or that have it as their id; newest first. */
 export function byName(type: EntityType, text: string, limit: number): object {
   const shape = { limit, fields: ['id', ...namingFields(type)].join(',') }
   const wanted = text.trim()
@@ -16,7 +16,7 @@ export function byName(type: EntityType, text: string, limit: number): object {
   return { ...shape, filter: conditions.length === 0 ? 'false' : conditions.join(' || '), sort: '-id' }
 }
 
-/** The texts that an Entity may be called by. */
+/** The text fields that may name an Entity. */
 export function soughtIn(type: EntityType): readonly Field[] {
   return namingFields(type).flatMap((path) => {
     const field = fieldAt(type.fields, path)

@@ -1,4 +1,4 @@
-/** Asks before a page is left on which something is not saved. One page at a time has such a guard. */
+/** Asks before the user leaves a page with unsaved changes. Only one page has a guard at a time. */
 type Guard = (go: () => void) => void
 
 let guard: Guard | undefined
@@ -10,7 +10,7 @@ export function guardLeaving(next: Guard): () => void {
   }
 }
 
-/** Around every navigation of the router: other parameters of the same page leave nothing. */
+/** Wraps every navigation of the router. A change of the page's own parameters does not leave it. */
 export function aroundNavigation<O>(go: (to: string, options?: O) => void, to: string, options?: O): void {
   const isSamePage = new URL(to, location.href).pathname === location.pathname
   if (guard === undefined || isSamePage) go(to, options)

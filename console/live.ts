@@ -14,7 +14,7 @@ import {
 import { noteRemoved, noteThere } from './removed.ts'
 import { signedInAgain } from './session-end.ts'
 
-/** A change that the caller may see, as `/api/changes/` tells it. */
+/** A change that the caller may see, as `/api/changes/` sends it. */
 export interface SeenChange {
   readonly type: 'upsert' | 'remove' | 'reset'
   readonly entity: string
@@ -39,7 +39,7 @@ function setConnected(now: boolean): void {
   for (const watcher of watchers) watcher()
 }
 
-/** Whether changes of others arrive at present. */
+/** Whether changes of others are received now. */
 export function useIsLive(): boolean {
   return useSyncExternalStore(
     (watcher) => {
@@ -50,7 +50,7 @@ export function useIsLive(): boolean {
   )
 }
 
-/** Calls back with what others, and oneself, have changed. */
+/** Calls `listener` with changes, by others or by oneself. */
 export function useChanges(listener: Listener): void {
   useEffect(() => {
     listeners.add(listener)
@@ -60,7 +60,7 @@ export function useChanges(listener: Listener): void {
   }, [listener])
 }
 
-/** Follows everything that the caller may see, for as long as the console is open. Queries that show it are renewed. */
+/** Follows all changes that the caller may see while the console is open, and refetches the queries that show them. */
 export function useFeed(): void {
   const queries = useQueryClient()
   useEffect(() => {
@@ -70,7 +70,7 @@ export function useFeed(): void {
   }, [queries])
 }
 
-/** Changes that come close together are told together. */
+/** Collects changes that come close together, and passes them on together. */
 function gathering(queries: QueryClient): (change: SeenChange) => void {
   let gathered: SeenChange[] = []
   const tell = () => {
@@ -90,8 +90,8 @@ function gathering(queries: QueryClient): (change: SeenChange) => void {
 }
 
 /**
- * Queries whose key begins with `entity`, `list`, `history` and the name of a type are about that type. Those that begin
- * with `operations` are about all of them.
+ * Refetches queries. A key with `entity`, `list` or `history` and a type concerns that type; one with `operations` or
+ * `trash` concerns all types.
  */
 function renew(queries: QueryClient, changes: readonly SeenChange[]): void {
   const types = new Set(changes.map(({ entity }) => entity))
@@ -113,10 +113,10 @@ async function follow(
   let since: string | undefined
   const opened = (from: string | undefined) => {
     setConnected(true)
-    // What is shown may have been read before this moment.
+    // The page may show data that was read before this moment.
     if (from === undefined) void queries.invalidateQueries()
   }
-  // From where the first list was read, if there is one: then nothing must be read again.
+  // Starts where the first list was read, if there is one: then nothing has to be read again.
   await Promise.race([positionKnown, pause(FIRST_LIST_MS, signal).catch(() => {})])
   for (let failures = 0; !signal.aborted; failures++) {
     try {
@@ -132,7 +132,7 @@ async function follow(
       })
     } catch (error) {
       if (error instanceof ApiError && error.status === 410) {
-        // What was missed nobody tells: whatever is shown is read anew.
+        // The missed changes are lost, so everything on the page is read again.
         since = undefined
         forgetPosition()
         void queries.invalidateQueries()
@@ -145,7 +145,7 @@ async function follow(
   setConnected(false)
 }
 
-/** Whether somebody whose session has ended is signed in again. */
+/** Whether the user has signed in again after the session ended. */
 async function isBack(error: ApiError): Promise<boolean> {
   const again = actingAs() === undefined ? signedInAgain(error) : undefined
   return again === undefined ? false : again.then(() => true).catch(() => false)

@@ -15,7 +15,7 @@ export const modelQuery = {
 const Known = createContext<Model | undefined>(undefined)
 export const ModelProvider = Known.Provider
 
-/** Only below `<Shell>`, which waits for it. Every cell of a list asks, so this must cost nothing. */
+/** The model. Only below `<Shell>`, which waits for it. Every cell of a list calls this, so it must cost nothing. */
 export function useModel(): Model {
   const model = useContext(Known)
   if (model === undefined) throw new Error('The model is not loaded yet.')
@@ -26,7 +26,7 @@ export function useEntityType(name: string): ModelEntity | undefined {
   return useModel().entities.find((type) => type.name === name)
 }
 
-/** The value at a dot path. */
+/** Returns the value at a dot path. */
 export function valueAt(data: unknown, path: string): unknown {
   return path
     .split('.')
@@ -36,7 +36,7 @@ export function valueAt(data: unknown, path: string): unknown {
     )
 }
 
-/** The field at a dot path, which may be inside of objects. */
+/** Returns the field at a dot path, which may be inside objects. */
 export function fieldAt(fields: readonly ModelField[], path: string): ModelField | undefined {
   for (const field of fields) {
     const found = field.path === path ? field : fieldAt(field.fields ?? [], path)
@@ -45,7 +45,7 @@ export function fieldAt(fields: readonly ModelField[], path: string): ModelField
   return undefined
 }
 
-/** The name of an Entity for people: the value of its title field, or `Bookings #7`. */
+/** Returns the name of an Entity for people: the value of its title field, or `Bookings #7`. */
 export function nameOf(type: ModelEntity | undefined, data: Json): string {
   const title = type?.title ? valueAt(data, type.title) : undefined
   if (typeof title === 'string' && title.trim() !== '') return title
@@ -54,12 +54,12 @@ export function nameOf(type: ModelEntity | undefined, data: Json): string {
   return untitled(type, data.id)
 }
 
-/** The name of an Entity that has no title, or whose title is not known. `isBeside`: the type is named beside it. */
+/** Returns the name of an Entity whose title is missing or unknown. With `isBeside`, the type is shown beside it. */
 export function untitled(type: ModelEntity | undefined, id: unknown, isBeside = false): string {
   return isBeside || type === undefined ? `#${id}` : `${labelOf(type)} #${id}`
 }
 
-/** What a type or a field is called for people: as declared, or its name in words. */
+/** Returns the label of a type or a field: as declared, or its name in words. */
 export function labelOf({ label, name }: { readonly label: string | null; readonly name: string }): string {
   if (label !== null) return label
   const words = name.replaceAll('_', ' ')

@@ -1,7 +1,7 @@
 import { useCallback } from 'react'
 import { useLocation, useSearch } from 'wouter'
 
-/** Parameters of the page: `useParameter('filter')`. They stay in the address, so that it can be shared. */
+/** Returns a parameter of the page: `useParameter('filter')`. It is part of the address, so that it can be shared. */
 export function useParameter(
   name: string,
 ): [value: string | undefined, change: (value: string | undefined) => void] {
@@ -21,7 +21,7 @@ export function useParameter(
   return [value, change]
 }
 
-/** The moment that lists and Entities are shown at: `?at=` of the page. Undefined: now. */
+/** Returns the moment at which lists and Entities are shown: the page's `?at=`. Undefined means now. */
 export function useMoment(): ReturnType<typeof useParameter> {
   return useParameter('at')
 }

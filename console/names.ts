@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from './api.ts'
 import { type EntityType, nameOf, untitled, useModel } from './model.ts'
 
-/** What an Entity is called, and whether it is in the trash. */
+/** The name of an Entity, and whether it is in the trash. */
 export interface EntityName {
   readonly name: string
   readonly isDeleted: boolean
 }
 
 interface NameOptions {
-  /** The type is named beside it. */
+  /** Whether the type is shown beside it. */
   readonly isBeside?: boolean
 }
 
@@ -23,7 +23,7 @@ const GATHER_MS = 10
 const MOST = 100
 let asked: Asked[] = []
 
-/** The names that are asked for at about the same time are read together, with one call for each type. */
+/** Reads the names that are needed at about the same time together, with one call per type. */
 function loadName(type: EntityType, id: number): Promise<EntityName | null> {
   return new Promise((answer) => {
     if (asked.push({ type, id, answer }) === 1) setTimeout(readAsked, GATHER_MS)
@@ -37,7 +37,7 @@ function readAsked(): void {
     for (let at = 0; at < all.length; at += MOST) void readNames(type, all.slice(at, at + MOST))
 }
 
-/** Whoever may not read them sees their ids. */
+/** If the user may not read them, ids are shown instead. */
 async function readNames(type: EntityType, all: readonly Asked[]): Promise<void> {
   const ids = [...new Set(all.map(({ id }) => id))]
   const query = {
@@ -55,14 +55,14 @@ async function readNames(type: EntityType, all: readonly Asked[]): Promise<void>
   }
 }
 
-/** What `nameOf` reads. */
+/** Returns the fields that `nameOf` reads. */
 export function namingFields({ title, login, fields }: EntityType): readonly string[] {
   const named = title === null ? [] : [title]
   const email = login === null || title === 'email' ? undefined : fields.find(({ path }) => path === 'email')
   return email === undefined || email.may?.read === false ? named : [...named, 'email']
 }
 
-/** The name of an Entity; until it is known, or if nobody may know it, `Rooms #5`. */
+/** Returns the name of an Entity; `Rooms #5` until it is known, or if the user may not see it. */
 export function useName(entity: string, id: number | null, { isBeside }: NameOptions = {}): EntityName {
   const type = useModel().entities.find(({ name }) => name === entity)
   const { data } = useQuery({

@@ -6,7 +6,7 @@ import { paged } from './query-cache.ts'
 
 export type { Operation, OperationChange, OperationFilter, OperationInFull }
 
-/** The kinds of changes, in the order in which they are told. */
+/** The kinds of changes, in the order in which they are shown. */
 export const KINDS = ['create', 'update', 'delete', 'restore', 'purge', 'migrate'] as const
 export type Kind = (typeof KINDS)[number]
 
@@ -16,7 +16,7 @@ export function kindOf(text: string): Kind {
 
 const PAGE = 40
 
-/** Operations, newest first, a page at a time. */
+/** Returns operations, newest first, page by page. */
 export function useOperations(
   filter: OperationFilter,
   { kind, limit = PAGE }: { readonly kind?: string | undefined; readonly limit?: number } = {},
@@ -27,7 +27,7 @@ export function useOperations(
   })
 }
 
-/** One operation with the first of its changes. What it changed stays; what undid it can come later. */
+/** Returns one operation with its first change. It can be undone later, so it is read again. */
 export function useOperation(id: string, isEnabled = true) {
   return useQuery({
     queryKey: ['operations', 'one', id],
@@ -38,7 +38,7 @@ export function useOperation(id: string, isEnabled = true) {
 
 const FIRST = 20
 
-/** The first changes of an operation. They never change. */
+/** Returns the first changes of an operation. They never change. */
 export function useFirstChanges(id: string, isEnabled = true): readonly OperationChange[] | undefined {
   return useQuery({
     queryKey: ['first changes', id],
@@ -48,13 +48,13 @@ export function useFirstChanges(id: string, isEnabled = true): readonly Operatio
   }).data?.data
 }
 
-/** What an undo is about in the end: an undo of an undo does something again. */
+/** The operation that a chain of undos is about. With `isAgain`, the chain does it again: an undo of an undo. */
 export interface TakenBack {
   readonly operation: Operation
   readonly isAgain: boolean
 }
 
-/** Of an undo of one operation, once it is known; null if nobody may know it, or if this is no such undo. */
+/** Returns what an undo of one operation took back. Null if the user may not see it, or if this is no such undo. */
 export function useTakenBack({ id, undoes = [] }: Operation, isEnabled = true): TakenBack | null | undefined {
   const [first] = undoes.length === 1 ? undoes : []
   const { data } = useQuery({
@@ -77,14 +77,14 @@ export function useTakenBack({ id, undoes = [] }: Operation, isEnabled = true): 
   return first === undefined ? null : data
 }
 
-/** How many Entities of a type were changed in a way. */
+/** How many Entities of a type had a kind of change. */
 export interface Count {
   readonly entity: string
   readonly kind: Kind
   readonly count: number
 }
 
-/** What an operation did, most first. */
+/** Returns the changes of an operation by type and kind, largest first. */
 export function countsOf({ summary }: Pick<Operation, 'summary'>): readonly Count[] {
   return Object.entries(summary)
     .flatMap(([entity, kinds]) =>
@@ -94,8 +94,8 @@ export function countsOf({ summary }: Pick<Operation, 'summary'>): readonly Coun
 }
 
 /**
- * The type of the Entity that all others went along with: the only one of its type, and it refers to none of the other
- * types. Undefined: there is none.
+ * Returns the type of the Entity that caused all other changes: it is the only one of its type, and refers to none of
+ * the other types. Undefined if there is none.
  */
 export function rootType(counts: readonly Count[], { entities }: Model): Count | undefined {
   if (counts.length === 1) return counts[0]?.count === 1 ? counts[0] : undefined
@@ -109,7 +109,7 @@ export function rootType(counts: readonly Count[], { entities }: Model): Count |
   return roots.length === 1 && roots[0]?.count === 1 ? roots[0] : undefined
 }
 
-/** The Entity that an operation is about, once it is known. */
+/** Returns the Entity that an operation is about, once it is known. */
 export function useRoot(operation: Operation, isEnabled = true): OperationChange | undefined {
   const root = rootType(countsOf(operation), useModel())
   const changes = useFirstChanges(operation.id, isEnabled && root !== undefined)
@@ -117,8 +117,8 @@ export function useRoot(operation: Operation, isEnabled = true): OperationChange
 }
 
 /**
- * Whether it is taken back now: an undo of the undo makes it valid again. Of operations that are not loaded, the first
- * word counts.
+ * Whether an operation is taken back now: an undo of its undo makes it valid again. An undo that is not loaded counts
+ * as valid.
  */
 export function isTakenBack(
   { undone_by = [] }: Operation,
@@ -131,7 +131,7 @@ export function isTakenBack(
   })
 }
 
-/** What takes it back; if that was done, what takes that back. Ids grow with time. */
+/** Returns the operation to undo: this one, or, if it is taken back, its latest undo. Ids grow with time. */
 export function undoingOf({ id, undone_by = [] }: Operation, isBack: boolean): string {
   return (isBack ? undone_by.toSorted().at(-1) : undefined) ?? id
 }

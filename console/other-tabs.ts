@@ -4,20 +4,20 @@ import { actAs, actingAs } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
 import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
-/** What the tabs of one browser tell each other: who has signed in, or that somebody has signed out. */
+/** A message between the tabs of a browser: who has signed in, or that somebody has signed out. */
 type Told = { readonly user: string } | 'out'
 
 const NAME = 'takeback session'
 const ME = ['me']
 
-/** One for both directions: a second one would hear what this tab says. */
+/** One channel sends and receives: a second one would receive this tab's own messages. */
 const channel = new BroadcastChannel(NAME)
 
 export function tellOtherTabs(told: Told): void {
   channel.postMessage(told)
 }
 
-/** All tabs have one session: what one does about it, the others show. */
+/** Follows other tabs: they all share one session, so a sign-in or sign-out in one shows in all. */
 export function useOtherTabs(): void {
   const queries = useQueryClient()
   useEffect(() => {
@@ -39,7 +39,7 @@ export function useOtherTabs(): void {
         if (isSessionOver()) goOn()
         return void queries.invalidateQueries()
       }
-      // Somebody else must not see what the first one was doing.
+      // A different user must not see the drafts of the first one.
       forgetDrafts()
       actAs(undefined)
     }

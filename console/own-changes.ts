@@ -3,7 +3,7 @@ import { type Model, useModel } from './model.ts'
 import type { Operation } from './operations.ts'
 import { type Me, useSignedIn } from './session.ts'
 
-/** Who is signed in, as operations name them: `users/3`. */
+/** Returns who is signed in, as operations name them: `users/3`. */
 export function actorOf(me: Me, { entities }: Model): string | undefined {
   const type = entities.find(({ login }) => login?.user_type === me.user_type)
   return type === undefined ? undefined : `${type.name}/${me.id}`
@@ -11,7 +11,7 @@ export function actorOf(me: Me, { entities }: Model): string | undefined {
 
 const LOOKED_AT = 20
 
-/** Finds the newest operation of one's own that is not taken back, and takes nothing back itself. */
+/** Finds the newest operation of the user that is not taken back and is no undo itself. */
 export function useLastChange(): () => Promise<Operation | undefined> {
   const me = useSignedIn()
   const model = useModel()

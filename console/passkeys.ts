@@ -1,8 +1,8 @@
-/** Browsers have passkeys on safe pages only. */
+/** Browsers support passkeys only on secure pages. */
 export const canUsePasskeys =
   typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
 
-/** Asks the browser for one of the passkeys of this host: what to send to the API. */
+/** Asks the browser for a passkey of this host. Returns the credential for the API. */
 export async function askForPasskey(options: object): Promise<object> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
     options as PublicKeyCredentialRequestOptionsJSON,
@@ -10,7 +10,7 @@ export async function askForPasskey(options: object): Promise<object> {
   return jsonOf(await navigator.credentials.get({ publicKey }))
 }
 
-/** Makes a passkey: what to send to the API. */
+/** Creates a passkey. Returns the credential for the API. */
 export async function makePasskey(options: object): Promise<object> {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
     options as PublicKeyCredentialCreationOptionsJSON,

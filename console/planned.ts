@@ -4,19 +4,19 @@ import type { Received } from '../client/transport.ts'
 import { PlanChanged } from './api.ts'
 
 interface Planned<Preview> {
-  /** What is asked for. What was answered to something else is forgotten. */
+  /** Identifies the request. The answer to another one is discarded. */
   readonly key: readonly unknown[]
-  /** Undefined: at once. False: somebody still chooses what to do. */
+  /** Whether to preview now, which is the default. False while the user is still choosing. */
   readonly isAsked?: boolean
-  /** Asks what would be done. */
+  /** Reads the preview. */
   read(signal?: AbortSignal): Promise<Preview>
-  /** Does what was shown, with its plan. */
+  /** Does what the preview shows, with its plan. */
   perform(preview: Preview): Promise<Received>
 }
 
 /**
- * A write that is shown before it is done: what it would do, and how to do exactly that. Changes of others do not renew
- * what is shown, since that is what is agreed to: the plan notices them, and then there is a new preview.
+ * A write with a preview: shows what it would do, then does exactly that. Changes of others do not refresh the preview,
+ * because it is what the user agrees to: the plan detects them, and then there is a new preview.
  */
 export function usePlanned<Preview extends { readonly plan?: string }>({
   key,
@@ -26,7 +26,7 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
 }: Planned<Preview>) {
   const asked = hashKey(key)
   const [latest, setLatest] = useState<Latest<Preview>>({ asked })
-  // Also if somebody comes back to it: it is asked anew.
+  // The preview is read again, even if the user returns to an earlier choice.
   if (latest.asked !== asked) setLatest({ asked })
   const { renewed, refusal }: Partial<Latest<Preview>> = latest.asked === asked ? latest : {}
   const renew = (next: Preview) => setLatest({ asked, renewed: next })
@@ -42,7 +42,7 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
   })
   const failure = refusal ?? error ?? undefined
   const preview = failure === undefined ? (renewed ?? data) : undefined
-  /** Undefined if it was not done. */
+  /** Returns undefined if it was not done. */
   const run = async (): Promise<Received | undefined> => {
     if (preview?.plan === undefined || isBusy) return undefined
     setBusy(true)
@@ -50,7 +50,7 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
       return await perform(preview)
     } catch (thrown) {
       if (!(thrown instanceof PlanChanged)) setLatest({ asked, refusal: thrown })
-      // What the refusal tells is a first page, without the way to the next.
+      // The preview in the refusal is only a first page, without a cursor.
       else renew(await read().catch(() => thrown.preview as Preview))
       return undefined
     } finally {
@@ -73,10 +73,10 @@ interface PreviewPage {
   readonly next: string | null
 }
 
-/** Up to so many changes are all read, so that they can be counted by type. Each page does all of it, and rolls it back. */
+/** Up to this many changes, all are read, so that they can be counted by type. Each page costs a whole dry run. */
 const MOST_COUNTED = 1000
 
-/** A preview with all of its changes, from its pages. */
+/** Reads all pages of a preview. */
 export async function wholePreview<Preview extends PreviewPage>(
   read: (cursor?: string) => Promise<Preview>,
 ): Promise<Preview> {

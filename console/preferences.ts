@@ -2,25 +2,25 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { Forbidden, get, send } from './api.ts'
 
-/** What a person has kept for themselves, on the server: it is there in every browser. */
+/** Settings that the user has stored on the server, for every browser. */
 export interface Preferences {
   /** Views of lists, by Entity type. */
   readonly views?: Readonly<Record<string, readonly SavedView[]>>
-  /** The columns of lists, by Entity type, written as in the address of a list. */
+  /** The columns of lists, by Entity type, in the format of the address. */
   readonly columns?: Readonly<Record<string, string>>
   readonly [more: string]: unknown
 }
 
 export interface SavedView {
   readonly name: string
-  /** The address of the list behind `?`. */
+  /** The query of the list's address, without `?`. */
   readonly query: string
 }
 
 const PREFERENCES = ['preferences']
 const PATH = 'auth/preferences/'
 
-/** `null`: there are none to keep, as for an admin who acts as somebody. Undefined: not known yet. */
+/** Returns `null` if nothing can be stored, as for an admin who acts as somebody; undefined if not known yet. */
 export function usePreferences(): Preferences | null | undefined {
   const { data, isError } = useQuery({
     queryKey: PREFERENCES,
@@ -40,8 +40,8 @@ export function usePreferences(): Preferences | null | undefined {
 let newest: Promise<unknown> = Promise.resolve()
 
 /**
- * Changes what is kept, one change after the other. They are read first: another window may have kept something. What
- * somebody has chosen shows at once.
+ * Changes the preferences, one change at a time. They are read first, because another window may have changed them. The
+ * change shows at once.
  */
 export function useKeep(): (change: (was: Preferences) => Preferences) => Promise<void> {
   const queries = useQueryClient()
@@ -57,7 +57,7 @@ export function useKeep(): (change: (was: Preferences) => Preferences) => Promis
       const settled = kept.catch(() => undefined)
       newest = settled
       const next = await settled
-      // What others wait to change shows already.
+      // If more changes are waiting, the page shows them already.
       if (newest === settled && next !== undefined) queries.setQueryData(PREFERENCES, next)
       else if (newest === settled) await queries.invalidateQueries({ queryKey: PREFERENCES })
       await kept

@@ -1,12 +1,12 @@
 import type { QueryClient } from '@tanstack/react-query'
 
-/** So many answers that nobody looks at stay, to be shown at once when somebody comes back. */
+/** How many unused answers are kept, to be shown at once when the user comes back. */
 const MOST_UNUSED = 50
 
-/** A page that is being built has asked for what it needs, and looks at it a moment later. */
+/** A page that is being rendered has requested its data, but does not use it until a moment later. */
 const PAUSE_MS = 1000
 
-/** By themselves answers stay for minutes, however many they are. */
+/** Limits the number of unused answers: by default they stay for minutes, no matter how many there are. */
 export function boundQueries(queries: QueryClient): void {
   let timer: ReturnType<typeof setTimeout> | undefined
   queries.getQueryCache().subscribe(({ type }) => {
@@ -18,7 +18,7 @@ export function boundQueries(queries: QueryClient): void {
   })
 }
 
-/** Forgets the oldest answers that nobody looks at. */
+/** Removes the oldest unused answers. */
 function forgetOldest(queries: QueryClient): void {
   const cache = queries.getQueryCache()
   const unused = cache
@@ -28,8 +28,8 @@ function forgetOldest(queries: QueryClient): void {
 }
 
 /**
- * How an infinite query reads a list of the API. Without its `signal`: whoever takes that from an infinite query leaves
- * a listener behind with each fetch, which keeps all that was read before in memory.
+ * Options for an infinite query that reads a list. They do not use its `signal`: with an infinite query, each fetch
+ * would leave a listener behind that keeps everything read before in memory.
  */
 export function paged<Read extends { readonly next: string | null }>(
   read: (cursor: string | undefined) => Promise<Read>,

@@ -1,4 +1,4 @@
-/** What is known to be gone from where it was, so that nobody asks for it there: most of it is in the trash. */
+/** Entities that are known to be gone from their address, so that nobody reads them there: most are in the trash. */
 const removed = new Set<string>()
 
 export function noteRemoved(entity: string, id: number): void {

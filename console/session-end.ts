@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react'
 
 /**
- * A session that ends while somebody works: what they have asked for waits until they have signed in again, so that
- * nothing they have typed is lost.
+ * A session that has ended while the user works. Calls wait until the user has signed in again, so that nothing typed
+ * is lost.
  */
 interface Waiting {
   readonly over: Promise<void>
@@ -19,17 +19,17 @@ function change(next: Waiting | undefined): void {
   for (const listener of listeners) listener()
 }
 
-/** Whether there is a session that could end. */
+/** Notes whether there is a session that could end. */
 export function noteSignedIn(now: boolean): void {
   isSignedIn = now
 }
 
-/** After a 401: resolves once they are signed in again, rejects if they give up. Undefined if nobody was signed in. */
+/** After a 401: resolves after a new sign-in, rejects if the user gives up. Undefined if nobody was signed in. */
 export function signedInAgain(error: unknown): Promise<void> | undefined {
   if (!isSignedIn) return undefined
   if (waiting === undefined) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // Whoever waits is told; if nobody does any more, that is no mistake.
+    // Callers handle the rejection. If there are none left, it is no error.
     promise.catch(() => {})
     change({ over: promise, resolve, reject: () => reject(error) })
   }
@@ -46,7 +46,7 @@ export function giveUp(): void {
   change(undefined)
 }
 
-/** Whether everything waits for somebody to sign in again. */
+/** Whether all calls wait for the user to sign in again. */
 export function isSessionOver(): boolean {
   return waiting !== undefined
 }

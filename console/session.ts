@@ -5,7 +5,7 @@ import { forgetDrafts } from './drafts.ts'
 import { tellOtherTabs } from './other-tabs.ts'
 import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
-/** Who is signed in. */
+/** The user who is signed in. */
 export interface Me {
   readonly id: number
   readonly user_type: string
@@ -17,20 +17,20 @@ export interface Me {
 
 const ME = ['me']
 
-/** Errors of somebody who is signed in, but must do something first. */
+/** Errors of a user who is signed in, but must do something first. */
 const UNSETTLED = ['password_change_required', 'second_factor_setup_required']
 
 export function isUnsettled(error: unknown): error is ApiError {
   return error instanceof ApiError && UNSETTLED.includes(error.code)
 }
 
-/** Its data: who is signed in, `null` for nobody, `undefined` if that is not known yet. */
+/** The query of the signed-in user: `null` for nobody, `undefined` if not known yet. */
 export function useMeQuery() {
   const queries = useQueryClient()
   return useQuery({
     queryKey: ME,
     queryFn: async ({ signal }): Promise<Me | null> => {
-      // Without a session there is nobody to ask about.
+      // Without a session there is no user.
       if (actingAs() === undefined && (await own.session.token()) === undefined)
         return queries.getQueryData<Me>(ME) ?? null
       try {
@@ -38,7 +38,7 @@ export function useMeQuery() {
         noteSignedIn(true)
         return me
       } catch (error) {
-        // Whoever did not sign in again can still see, and copy, what they have typed.
+        // A user who did not sign in again can still see, and copy, what they have typed.
         if (error instanceof Unauthenticated) return queries.getQueryData<Me>(ME) ?? null
         throw error
       }
@@ -47,17 +47,17 @@ export function useMeQuery() {
   })
 }
 
-/** Given by `<Gate>` to all pages. A page that asked the cache would see the end of a session before `<Gate>` removes it. */
+/** The user, from `<Gate>` for all pages. In the cache, a page would see the session end before `<Gate>` removes it. */
 export const SignedIn = createContext<Me | undefined>(undefined)
 
-/** Pages are shown only to somebody who is signed in. */
+/** Returns the user. Pages are only shown to somebody who is signed in. */
 export function useSignedIn(): Me {
   const me = useContext(SignedIn)
   if (me === undefined) throw new Error('Nobody is signed in.')
   return me
 }
 
-/** To be called after a login, and after the end of a session: all that is known was for somebody else. */
+/** Clears all data, after a login and after the end of a session: it belonged to somebody else. */
 export function useSessionChange(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {
@@ -67,8 +67,8 @@ export function useSessionChange(): () => Promise<void> {
 }
 
 /**
- * Any way to sign in: sends the proof, and keeps the session of the answer. The `user_type` of an account is not asked
- * for: the e-mail is looked for among all of them.
+ * Signs in, in any way: sends the proof, and stores the session of the answer. There is no `user_type`: the e-mail is
+ * looked up in all of them.
  */
 export function useSignIn(): (path: string, body: object) => Promise<void> {
   const queries = useQueryClient()
@@ -83,7 +83,7 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
     await own.session.keep(session, answer.headers.get('takeback-device'))
     tellOtherTabs({ user: `${session.user.user_type} ${session.user.id}` })
     if (!isSessionOver()) return changed()
-    // Somebody else must not see what the first one was doing.
+    // A different user must not see the work of the first one.
     const before = queries.getQueryData<Me>(ME)
     const isSame = before?.id === session.user.id && before.user_type === session.user.user_type
     if (!isSame) {
@@ -102,11 +102,11 @@ export function useSignOut(): () => Promise<void> {
     forgetDrafts()
     await auth.logout().catch(() => {})
     tellOtherTabs('out')
-    // The next one must not act as somebody.
+    // The next user must not act as somebody.
     if (actingAs() !== undefined) return actAs(undefined)
-    // An answer on its way would sign them in again.
+    // An answer that is on its way would sign them in again.
     await queries.cancelQueries({ queryKey: ME })
-    // In one go: the form to sign in must not go away again under the hands of who types in it.
+    // All at once: the sign-in form must not disappear again while somebody types in it.
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
     queries.setQueryData(ME, null)
   }

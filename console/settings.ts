@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { loadLanguage } from './texts/loaded.ts'
 
-/** What a person has chosen for the console in this browser. */
+/** The user's settings for the console in this browser. */
 export interface Settings {
   readonly theme: 'system' | 'light' | 'dark'
   readonly language: 'en' | 'de'

@@ -20,10 +20,10 @@ import { useTimeCommands } from './time-commands.ts'
 
 const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))
 
-/** What is around every page of somebody who is signed in: the way to all others. */
+/** The frame around every page of a signed-in user: navigation and menus. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const query = useQuery(modelQuery)
-  // Lists need them: they are read together with the model.
+  // Lists need the preferences: they are read together with the model.
   usePreferences()
   if (isUnsettled(query.error)) return <Unsettled code={query.error.code} />
   if (query.data === undefined) return <QueryState query={query} />
@@ -121,7 +121,7 @@ function Sidebar({ isOpen, find }: { readonly isOpen: boolean; find(): void }) {
   )
 }
 
-/** Admins pass every rule. */
+/** Whether the user is an admin, who passes every rule. */
 export function useIsAdmin(): boolean {
   return useModel().admin
 }
@@ -133,7 +133,7 @@ function NavLink({
   children,
 }: {
   readonly to: string
-  /** A page below it that has a link of its own. */
+  /** A page below it with its own link. */
   readonly except?: string
   readonly icon: IconName
   readonly children: ReactNode
@@ -193,7 +193,7 @@ function ActingBanner() {
   )
 }
 
-/** To go to every page, and what is the same everywhere. */
+/** Commands to go to every page, and those that are the same everywhere. */
 function useGlobalCommands(help: (isOpen: boolean) => void): void {
   const texts = useTexts()
   const { entities } = useModel()

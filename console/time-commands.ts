@@ -5,7 +5,7 @@ import { useCommands } from './parts/palette.tsx'
 import { showToast } from './parts/toast.tsx'
 import { useTexts } from './texts/index.ts'
 
-/** Shows what an undo of one's own last change would do. */
+/** Returns a function that shows what an undo of the user's last change would do. */
 export function useUndoLast(): () => Promise<void> {
   const texts = useTexts()
   const [, navigate] = useLocation()
@@ -17,7 +17,7 @@ export function useUndoLast(): () => Promise<void> {
   }
 }
 
-/** What can be done about time from anywhere. */
+/** Adds the commands about time, which work on every page. */
 export function useTimeCommands(): void {
   const texts = useTexts()
   const undoLast = useUndoLast()

@@ -7,8 +7,8 @@ import { showToast } from './parts/toast.tsx'
 import { useTexts } from './texts/index.ts'
 
 /**
- * Runs a write of the API, renews what shows it, and says what was done, with a button that takes it back. Errors are
- * thrown: a form shows them at its fields. `done` is what the toast says, if need be with what came back.
+ * Runs a write, refetches the data that it affects, and shows a toast with an undo button. Errors are thrown: a form
+ * shows them at its fields. `done` is the text of the toast, or a function of the answer.
  */
 export function useWrite(): (
   done: string | ((received: Received) => string),

@@ -10,14 +10,14 @@ interface ComboboxProps {
   readonly placeholder?: string | undefined
   readonly describedBy?: string | undefined
   readonly isWrong?: boolean
-  /** The one that is chosen, and about to be changed: it comes first, marked, and the list is open at once. */
+  /** The current choice, if it is being changed: it is marked and comes first, and the list opens at once. */
   readonly present?: { readonly id: number; readonly name: string } | undefined
-  /** Those that are chosen already are not offered. */
+  /** Entities that are chosen already, and not offered again. */
   readonly without?: readonly number[]
   onChoose(id: number): void
-  /** Offers to make a new one, with the text as its title. */
+  /** If set, offers to create an Entity with the typed text as its title. */
   onCreate?: ((text: string) => void) | undefined
-  /** Without having chosen: by Escape, or because the focus went elsewhere. */
+  /** Called when it is left without a choice: by Escape, or because it lost the focus. */
   onLeave?(by: 'escape' | 'blur'): void
 }
 
@@ -28,7 +28,7 @@ interface Option {
   run(): void
 }
 
-/** Finds an Entity by what it is called. */
+/** Finds an Entity by its name. */
 export function Combobox(props: ComboboxProps) {
   const { id, label, placeholder, describedBy, isWrong, present, onLeave } = props
   const [text, setText] = useState('')
@@ -41,7 +41,7 @@ export function Combobox(props: ComboboxProps) {
   }
   const { options, isCurrent } = useOptions(props, { text, isOpen, close })
   const press = (event: KeyboardEvent) => {
-    // What is shown for an earlier text can be clicked, not chosen blindly.
+    // Options for an earlier text can be clicked, but Enter must not choose one unseen.
     const isTooEarly = event.key === 'Enter' && isOpen && !isCurrent
     const isHandled =
       isTooEarly ||
@@ -185,7 +185,7 @@ function Options({ id, label, options, at, setAt }: OptionsProps) {
           aria-selected={index === at}
           aria-current={option.isPresent || undefined}
           onPointerMove={() => setAt(index)}
-          // Before the input loses the focus, which closes this.
+          // On pointer down, because the input would lose the focus before a click, and close the list.
           onPointerDown={(event) => {
             event.preventDefault()
             option.run()

@@ -1,12 +1,12 @@
 import type { Item } from '../model.ts'
 
-/** What a control is told by the row that it stands in. */
+/** The props that each control gets from its field row. */
 export interface ControlProps {
   readonly kind: Item
   readonly path: string
   readonly id: string
   readonly label: string
-  /** For `aria-describedby`: hints and errors. */
+  /** The ids of hints and errors, for `aria-describedby`. */
   readonly describedBy: string | undefined
   readonly isWrong: boolean
   readonly placeholder?: string | undefined

@@ -20,11 +20,11 @@ import { type FormState, openForm, reduceForm } from './state.ts'
 
 interface CreateFormProps {
   readonly type: EntityType
-  /** What is filled in to begin with. */
+  /** The initial values. */
   readonly like?: Json | undefined
   onCreated(made: EntityData): void
   onCancel(): void
-  /** Under which name what is typed is kept; in a dialog it is not. */
+  /** The name under which the draft is stored. In a dialog it is not stored. */
   readonly keep?: string
 }
 
@@ -77,7 +77,7 @@ export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateForm
   )
 }
 
-/** The base is empty, so that all that is filled in is sent. */
+/** The base is empty, so that every value that is filled in is sent. */
 function openNew(type: EntityType, like: Json | undefined): FormState {
   const { offered } = fieldsOf(type, 'create')
   const filled = openForm(offered, like)
@@ -89,7 +89,7 @@ function useCreate(type: EntityType, state: FormState, wrong: (errors: FormState
   const write = useWrite()
   const [isSaving, setSaving] = useState(false)
   const [failure, setFailure] = useState<string>()
-  // However often it is tried: one Entity.
+  // The idempotency key: however often the form is sent, it creates one Entity.
   const key = useRef(crypto.randomUUID())
   const save = async (): Promise<EntityData | undefined> => {
     if (isSaving) return undefined

@@ -6,19 +6,19 @@ import { CreateForm } from './create-form.tsx'
 
 interface CreateInPlaceProps {
   readonly entity: string
-  /** What somebody searched for, and did not find. */
+  /** The text that was searched for and not found. */
   readonly title: string
   onClose(): void
   onCreated(id: number): void
 }
 
-/** Makes what a reference is to refer to, without leaving the form. */
+/** Creates the Entity that a reference needs, without leaving the form. */
 export function CreateInPlace({ entity, title, onClose, onCreated }: CreateInPlaceProps) {
   const texts = useTexts()
   const type = useEntityType(entity)
   if (type === undefined) return null
   const like = type.title === null || type.title.includes('.') ? {} : { [type.title]: title }
-  // Not inside the form around it: HTML has no forms in forms.
+  // A portal, because HTML does not allow a form inside a form.
   return createPortal(
     <Dialog title={texts.entity.new(labelOf(type))} onClose={onClose} wide>
       <CreateForm

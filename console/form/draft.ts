@@ -1,8 +1,8 @@
 import type { ModelItem as Item } from '../../client/model.ts'
 
 /**
- * What stands in the inputs of a form: texts as they were typed, so that nothing typed is ever lost or rounded. It
- * becomes values of the API only when it is sent.
+ * The content of a form's inputs: texts as they were typed, so that nothing is lost or rounded. It is converted to
+ * values of the API only when it is sent.
  */
 export type Draft = string | boolean | null | DraftRef | DraftList | DraftObject
 
@@ -13,7 +13,7 @@ export interface DraftList {
   readonly items: readonly DraftItem[]
 }
 export interface DraftItem {
-  /** Stays with an item while it is moved. */
+  /** Identifies an item while it is moved. */
   readonly key: number
   readonly value: Draft
 }
@@ -36,11 +36,11 @@ export function itemOf(value: Draft): DraftItem {
   return { key: ++keys, value }
 }
 
-/** Of fields, or of the items of a list. */
+/** The type of a field, or of the items of a list. */
 export type Kind = Pick<Item, 'type' | 'nullable' | 'fields' | 'items'>
 export type Named = Kind & { readonly name: string }
 
-/** An empty input of this kind. */
+/** Returns an empty input of this kind. */
 export function emptyOf(kind: Kind): Draft {
   if (kind.type === 'object') return kind.nullable ? null : emptyObject(kind.fields ?? [])
   return ['list', 'ref', 'boolean'].includes(kind.type) ? null : ''
@@ -50,7 +50,7 @@ export function emptyObject(fields: readonly Named[]): DraftObject {
   return { fields: Object.fromEntries(fields.map((field) => [field.name, emptyOf(field)])) }
 }
 
-/** A value of the API as it stands in its input. */
+/** Converts a value of the API to the content of its input. */
 export function entered(kind: Kind, value: unknown): Draft {
   if (kind.type === 'secret' || kind.type === 'password') return ''
   if (value === null || value === undefined) return emptyOf(kind)
@@ -84,7 +84,7 @@ function partOf(data: unknown, name: string): unknown {
   return typeof data === 'object' && data !== null ? Reflect.get(data, name) : undefined
 }
 
-/** `2026-05-01T12:30:00.000Z` as `2026-05-01T14:30`, in the time zone of the browser. */
+/** Formats a time in the time zone of the browser: `2026-05-01T12:30:00.000Z` as `2026-05-01T14:30`. */
 export function localTime(iso: string): string {
   const time = new Date(iso)
   if (Number.isNaN(time.getTime())) return iso
@@ -95,7 +95,7 @@ export function localTime(iso: string): string {
   return `${day}T${two(time.getHours())}:${two(time.getMinutes())}${seconds}${ms === 0 ? '' : `.${String(ms).padStart(3, '0')}`}`
 }
 
-/** Whether two inputs hold the same. */
+/** Whether two inputs have the same content. */
 export function same(a: Draft, b: Draft): boolean {
   if (isRef(a) && isRef(b)) return a.ref === b.ref
   if (isList(a) && isList(b))
@@ -108,7 +108,7 @@ export function same(a: Draft, b: Draft): boolean {
   return a === b
 }
 
-/** The input at a dot path, in which items of lists are numbers. */
+/** Returns the input at a dot path. Items of lists are numbers in it. */
 export function draftAt(draft: Draft | undefined, path: string): Draft | undefined {
   return path
     .split('.')
@@ -118,7 +118,7 @@ export function draftAt(draft: Draft | undefined, path: string): Draft | undefin
     )
 }
 
-/** The same draft with another input at a dot path. */
+/** Returns the draft with another input at a dot path. */
 export function withDraft(draft: Draft, path: string, value: Draft): Draft {
   const [name = '', ...rest] = path.split('.')
   const below = (was: Draft) => (rest.length === 0 ? value : withDraft(was, rest.join('.'), value))
@@ -133,7 +133,7 @@ export function withDraft(draft: Draft, path: string, value: Draft): Draft {
   return draft
 }
 
-/** Dot paths of the fields that differ; of an object that both have, those of its parts. */
+/** Returns the dot paths of fields that differ. For an object that both have, these are the paths of its fields. */
 export function changedPaths(fields: readonly Named[], a: DraftObject, b: DraftObject): string[] {
   return fields.flatMap((field) => {
     const [left = null, right = null] = [a.fields[field.name], b.fields[field.name]]

@@ -14,11 +14,11 @@ import { RefListInput } from './ref-list-input.tsx'
 
 interface FieldRowProps {
   readonly field: Field
-  /** The path of the input: items of lists are numbers in it. */
+  /** The path of the input. Items of lists are numbers in it. */
   readonly path: string
 }
 
-/** A secret that is left empty in an edit stays as it is. */
+/** In an edit, a secret may be left empty: it then stays as it is. */
 function isRequired({ required, type }: Field, mode: 'create' | 'edit'): boolean {
   return required && !(mode === 'edit' && (type === 'secret' || type === 'password'))
 }
@@ -117,7 +117,7 @@ export function Messages({
   )
 }
 
-/** What an empty input of a new Entity becomes. */
+/** Returns the placeholder of a new Entity's input: the value that it gets if left empty, or an example. */
 function placeholderOf(
   field: Field,
   words: {
@@ -133,7 +133,7 @@ function placeholderOf(
   return ['string', 'number'].includes(typeof field.example) ? String(field.example) : undefined
 }
 
-/** The input for a kind of value. */
+/** The input for a type of field. */
 export function Control(props: ControlProps) {
   const { type, items } = props.kind
   switch (type) {

@@ -2,17 +2,17 @@ import { createContext, type ReactNode, useContext } from 'react'
 import { type Draft, draftAt } from './draft.ts'
 import type { Errors } from './place-errors.ts'
 
-/** What every input of a form knows. */
+/** The data that all inputs of a form share. */
 export interface FormContext {
-  /** In front of the ids of its elements. */
+  /** The prefix for the ids of its elements. */
   readonly id: string
   readonly mode: 'create' | 'edit'
   readonly draft: Draft
   change(path: string, value: Draft): void
   readonly errors: Errors
-  /** What there is to say about a field besides: somebody else has changed it. */
+  /** Notes below fields: that somebody else has changed them. */
   readonly notes: Readonly<Record<string, ReactNode>>
-  /** Fields that differ from what is saved. */
+  /** Fields that differ from the saved Entity. */
   readonly changed: ReadonlySet<string>
 }
 
@@ -25,7 +25,7 @@ export function useForm(): FormContext {
   return form
 }
 
-/** The input at a path, and how to change it. */
+/** Returns the input at a path, and a function that changes it. */
 export function useDraft(path: string): [draft: Draft, change: (value: Draft) => void] {
   const form = useForm()
   return [draftAt(form.draft, path) ?? null, (value) => form.change(path, value)]

@@ -23,18 +23,18 @@ interface FormProps {
   readonly state: FormState
   dispatch(action: FormAction): void
   onSave(): void
-  /** What is wrong with the whole, in words. */
+  /** The error of the whole form, in words. */
   readonly failure?: string | undefined
   readonly notes?: FormContext['notes']
-  /** Above the fields. */
+  /** Shown above the fields. */
   readonly notice?: ReactNode
-  /** Below the fields: the buttons. */
+  /** Shown below the fields: the buttons. */
   readonly children?: ReactNode
 }
 
 const NONE = {}
 
-/** The inputs of an Entity. Errors stand at their fields; the first of them gets the focus. */
+/** The inputs of an Entity. Errors are shown at their fields, and the first wrong field gets the focus. */
 export function Form({
   mode,
   label,
@@ -62,14 +62,14 @@ export function Form({
     }),
     [id, mode, draft, dispatch, placed, notes, fields, base],
   )
-  // Of a form below a dialog, the keys are those of the dialog.
+  // While a dialog is open above the form, keys belong to the dialog.
   const save = () => (isOnTop(form.current) ? onSave() : false)
   useKeys({ 'mod+s': save, 'mod+enter': save })
   useFocusOnErrors(form.current, errors)
   useFocusAtFirst(form, mode === 'create')
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    // A form in a dialog is inside this one for React.
+    // In React, events of a form in a dialog bubble to the form that opened the dialog.
     event.stopPropagation()
     onSave()
   }
@@ -101,20 +101,20 @@ function isOnTop(form: HTMLFormElement | null): boolean {
   return dialog === undefined || dialog.contains(form)
 }
 
-/** Escape leaves an input; another one then leaves the page. */
+/** Escape leaves an input; a second Escape leaves the page. */
 function leaveInput(event: KeyboardEvent): void {
   if (event.key !== 'Escape' || !(event.target instanceof HTMLElement)) return
   event.target.blur()
-  // A dialog around it stays: what was typed there is kept nowhere else.
+  // A dialog around the form must stay open: its input is not stored anywhere else.
   event.preventDefault()
   event.stopPropagation()
 }
 
-/** Whoever asks for a new one begins to type. */
+/** Focuses the first input of a new form. */
 function useFocusAtFirst(form: RefObject<HTMLFormElement | null>, isWanted: boolean): void {
   useEffect(() => {
     if (!isWanted) return
-    // After a dialog around it has opened, which takes the focus for its own first button.
+    // Later, because a dialog around the form focuses its own first button when it opens.
     const frame = requestAnimationFrame(() => {
       if (form.current?.contains(document.activeElement)) return
       form.current
@@ -128,7 +128,7 @@ function useFocusAtFirst(form: RefObject<HTMLFormElement | null>, isWanted: bool
 function useFocusOnErrors(form: HTMLFormElement | null, errors: FormState['errors']): void {
   const before = useRef(errors)
   useEffect(() => {
-    // Fewer errors: somebody is mending them.
+    // Only a new error moves the focus: otherwise the user is correcting the errors.
     const isNew =
       Object.keys(errors).length > 0 && Object.keys(errors).some((path) => !(path in before.current))
     before.current = errors

@@ -1,12 +1,12 @@
 import type { Field, Item } from '../model.ts'
 import type { Texts } from '../texts/index.ts'
 
-/** What a value must be, in a few words. */
+/** Returns the constraints of a value, in a few words. */
 export function hintsOf(kind: Item, texts: Texts): string[] {
   const { limits } = texts.entity
   const { min, max, pattern, unique } = kind
   const words = kind.type === 'list' ? limits.items : isText(kind.type) ? limits.characters : limits.values
-  // A limit that nobody reaches by hand says nothing.
+  // A very high limit is not worth a hint.
   const top = isText(kind.type) && Number(max) > 1000 ? undefined : max
   return [
     ...(min !== undefined && top !== undefined ? [words.between(String(min), String(top))] : []),
@@ -19,12 +19,12 @@ export function hintsOf(kind: Item, texts: Texts): string[] {
   ]
 }
 
-/** A pattern is for programs: people see it only where there is neither an example nor a description. */
+/** Patterns are for programs: people see one only if there is neither an example nor a description. */
 export function isPatternShown({ pattern, example, description }: Field): boolean {
   return pattern !== undefined && example === undefined && !description
 }
 
-/** What is wrong with a value, without its pattern where there are better words. */
+/** Returns an error message, without the pattern if there are better words. */
 export function inWords(message: string, field: Field, { entity: { limits } }: Texts): string {
   const { pattern, example } = field
   if (pattern === undefined || isPatternShown(field) || !message.includes(pattern)) return message
@@ -35,7 +35,7 @@ function isText(type: string): boolean {
   return ['text', 'email', 'url', 'secret', 'password'].includes(type)
 }
 
-/** The time zone of the browser: `Europe/Zurich`. */
+/** Returns the time zone of the browser: `Europe/Zurich`. */
 export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone
 }

@@ -19,10 +19,10 @@ const KEYBOARDS: Record<string, 'numeric' | 'decimal' | 'email' | 'url'> = {
   email: 'email',
   url: 'url',
 }
-/** Up to so many characters, a text has one line. */
+/** The maximum length of a text that gets a single line. */
 const SHORT = 200
 
-/** Texts, and numbers: as texts, so that what was typed stays, and stays exact. */
+/** An input for texts and numbers. Numbers are kept as texts, so that they stay exactly as typed. */
 export function TextInput(props: ControlProps) {
   const { kind, path, label } = props
   const [draft, change] = useDraft(path)
@@ -39,7 +39,7 @@ export function TextInput(props: ControlProps) {
   return <input {...common} type="text" inputMode={KEYBOARDS[kind.type]} />
 }
 
-/** An item of a list has no label of its own. */
+/** Items of lists have no label of their own. */
 function isItem(path: string): boolean {
   return /\.\d+$/.test(path)
 }
@@ -111,7 +111,7 @@ export function MomentInput(props: ControlProps) {
   )
 }
 
-/** Can be set, never read. */
+/** An input for a value that can be set but never read. */
 export function SecretInput(props: ControlProps) {
   const texts = useTexts()
   const { mode } = useForm()

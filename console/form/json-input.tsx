@@ -5,10 +5,10 @@ import type { ControlProps } from './control-props.ts'
 import { useDraft } from './form-context.ts'
 import { jsonParts, parseJson } from './json-text.ts'
 
-/** More is shown without colours: each key that is pressed would colour all of it anew. */
+/** Longer texts have no colours: each key press would colour the whole text again. */
 const COLOURED = 20_000
 
-/** JSON with colours behind the text, and the place of a mistake. */
+/** An input for JSON, with coloured text behind it. It shows where a mistake is. */
 export function JsonInput({ path, id, label, describedBy, isWrong }: ControlProps) {
   const texts = useTexts()
   const [draft, change] = useDraft(path)
@@ -64,7 +64,7 @@ function Coloured({ text, ref }: { readonly text: string; readonly ref: React.Re
           {part.text}
         </span>
       ))}
-      {/* As the textarea, which shows an empty last line. */}
+      {/* Like the textarea, which shows an empty last line. */}
       {'\n'}
     </pre>
   )

@@ -1,4 +1,4 @@
-/** JSON as somebody types it. */
+/** JSON as typed, parsed or not. */
 export type Parsed =
   | { readonly value: unknown }
   | { readonly wrong: string; readonly line?: number; readonly column?: number }
@@ -8,7 +8,7 @@ export function parseJson(text: string): Parsed {
     return { value: JSON.parse(text) }
   } catch (error) {
     const wrong = error instanceof Error ? error.message : String(error)
-    // Browsers tell the place in their own ways; some of them do not.
+    // Browsers word the position differently; some leave it out.
     const [, line, column] = /line (\d+) column (\d+)/.exec(wrong) ?? []
     if (line !== undefined) return { wrong, line: Number(line), column: Number(column) }
     const [, position] = /position (\d+)/.exec(wrong) ?? []
@@ -24,7 +24,7 @@ function isPlain(value: unknown): value is Plain {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What to send so that a PATCH, which merges objects (RFC 7396), makes one of the other. */
+/** Returns the merge patch (RFC 7396) that turns one value into the other. */
 export function mergePatch(from: unknown, to: unknown): unknown {
   if (!isPlain(from) || !isPlain(to)) return to
   const gone = Object.keys(from).filter((name) => !(name in to))
@@ -37,7 +37,7 @@ export function mergePatch(from: unknown, to: unknown): unknown {
   ])
 }
 
-/** Whether a merge makes of one exactly the other: it cannot put a null into an object. */
+/** Whether a merge patch can turn one value into the other: it cannot put a null into an object. */
 export function canMerge(from: unknown, to: unknown): boolean {
   if (!isPlain(to)) return true
   const known = isPlain(from) ? from : {}
@@ -52,7 +52,7 @@ export type JsonPart = { readonly kind: 'key' | 'text' | 'number' | 'word' | 'ot
 
 const PARTS = /("(?:[^"\\\n]|\\.)*"?)(\s*:)?|(-?\d[\d.eE+-]*)|\b(true|false|null)\b|[^"\d\w-]+|./g
 
-/** JSON, whole or not, in parts to be coloured. */
+/** Splits JSON, valid or not, into parts to colour. */
 export function jsonParts(text: string): JsonPart[] {
   return [...text.matchAll(PARTS)].flatMap(([all, quoted, colon, number, word]): JsonPart[] => {
     if (quoted !== undefined)

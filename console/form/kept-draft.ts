@@ -9,7 +9,7 @@ function read(name: string, fields: readonly Field[]): Kept | undefined {
   try {
     const text = sessionStorage.getItem(name)
     const kept = text === null ? undefined : (JSON.parse(text) as Kept)
-    // Of another declaration, it would not fit.
+    // A draft for an older declaration may not fit.
     const fits = fields.every((field) => kept !== undefined && field.name in kept.draft.fields)
     return fits ? kept : undefined
   } catch {
@@ -17,7 +17,7 @@ function read(name: string, fields: readonly Field[]): Kept | undefined {
   }
 }
 
-/** Keeps what is typed until it is saved or this tab is closed: what was kept before, and how to forget it. */
+/** Stores the draft until it is saved or the tab is closed. Returns the draft stored before, and a way to remove it. */
 export function useKeptDraft(
   form: string,
   { base, draft, version, fields }: FormState,
@@ -27,14 +27,14 @@ export function useKeptDraft(
   const [kept, setKept] = useState(() => read(name, fields))
   useEffect(() => {
     const isDirty = !same(base, draft)
-    // As long as the old draft is offered, it is not overwritten by an empty one.
+    // While the old draft is offered, an empty one must not overwrite it.
     if (!isDirty && kept !== undefined) return
     if (!isDirty) return sessionStorage.removeItem(name)
     const now: Kept = { base, draft: withoutSecrets(fields, draft), version, at: new Date().toISOString() }
     try {
       sessionStorage.setItem(name, JSON.stringify(now))
     } catch {
-      // More than a browser keeps: it is still there as long as the page is.
+      // The browser's storage is full: the draft is only on the page.
     }
   }, [name, base, draft, version, fields, kept])
   return [
@@ -46,7 +46,7 @@ export function useKeptDraft(
   ]
 }
 
-/** Whether there is something among these fields that is not kept. */
+/** Whether some of these fields are secrets, which are not stored. */
 export function haveSecrets(fields: readonly Named[]): boolean {
   return fields.some(isSecret)
 }
@@ -56,7 +56,7 @@ function isSecret(kind: Kind): boolean {
   return haveSecrets(kind.fields ?? []) || (kind.items !== undefined && isSecret(kind.items))
 }
 
-/** Secrets are kept nowhere, and shown nowhere. */
+/** Returns the draft without its secrets, which are never stored or shown. */
 export function withoutSecrets(fields: readonly Named[], draft: DraftObject): DraftObject {
   return {
     fields: Object.fromEntries(

@@ -12,7 +12,7 @@ interface KeptNoticeProps {
   discard(): void
 }
 
-/** Offers what was typed before the page was loaded anew. */
+/** Offers to restore the draft from before the page was reloaded. */
 export function KeptNotice({ kept, fields, restore, discard }: KeptNoticeProps) {
   const texts = useTexts()
   return (

@@ -6,7 +6,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { useUnloadGuard } from '../parts/use-unload-guard.ts'
 import { useTexts } from '../texts/index.ts'
 
-/** Asks before somebody leaves with unsaved changes. `allow` lets the next step pass. */
+/** Asks before the user leaves unsaved changes. `allow` permits the next navigation. */
 export function useLeaving(isDirty: boolean): { readonly dialog: ReactNode; allow(): void } {
   const texts = useTexts()
   const [go, setGo] = useState<() => void>()

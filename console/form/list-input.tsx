@@ -6,7 +6,7 @@ import { type DraftItem, emptyOf, isList, itemOf } from './draft.ts'
 import { Control, Messages } from './field.tsx'
 import { useDraft, useForm } from './form-context.ts'
 
-/** The items of a list, and what can be done to them. */
+/** Returns the items of a list, and functions that change them. */
 export function useItems(path: string) {
   const [draft, change] = useDraft(path)
   const items = isList(draft) ? draft.items : []
@@ -23,7 +23,7 @@ export function useItems(path: string) {
   }
 }
 
-/** A list of values or of objects: add, remove, and move with the keyboard or the pointer. */
+/** An input for a list of values or of objects: items are added, removed, and moved by keyboard or pointer. */
 export function ListInput(props: ControlProps) {
   const { kind, path, id, label } = props
   const texts = useTexts()
@@ -35,7 +35,7 @@ export function ListInput(props: ControlProps) {
   const isFull = kind.max !== undefined && items.length >= Number(kind.max)
   const append = () => {
     add(itemOf(item.type === 'object' ? emptyOf({ ...item, nullable: false }) : emptyOf(item)))
-    // Once it is there.
+    // Later, when the item is on the page.
     setTimeout(() =>
       list.current?.lastElementChild?.querySelector<HTMLElement>('input, select, textarea')?.focus(),
     )

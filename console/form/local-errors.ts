@@ -3,7 +3,7 @@ import type { Errors } from './place-errors.ts'
 import { unsendable } from './send.ts'
 import type { FormState } from './state.ts'
 
-/** What is wrong before anything is sent: JSON that is none. Everything else is the server's to say. */
+/** Returns the errors found before sending: only invalid JSON. The server finds all others. */
 export function localErrors(
   { fields, base, draft }: FormState,
   texts: Texts,

@@ -6,7 +6,7 @@ import { FieldRow } from './field.tsx'
 import { useDraft, useForm } from './form-context.ts'
 import { isOffered } from './offered.ts'
 
-/** An object: its fields, or a way to have one. */
+/** The fields of an object, or a button that adds the object. */
 export function ObjectInput({ kind, path, id, label }: ControlProps) {
   const texts = useTexts()
   const { mode } = useForm()

@@ -1,13 +1,13 @@
 import type { EntityType, Field } from '../model.ts'
 
-/** Whether somebody may fill in a field. Fields in the items of lists say nothing about it: their list does. */
+/** Whether the user may fill in a field. Items of lists have no such rights: those of the list count. */
 export function isOffered(field: Field, mode: 'create' | 'edit'): boolean {
   if (field.read_only === true || field.computed === true) return false
   const may = field.may?.[mode === 'create' ? 'create' : 'update']
   return may !== false
 }
 
-/** The fields of a form, and those that are only shown. */
+/** Returns the fields to fill in, and the fields that are only shown. */
 export function fieldsOf(type: EntityType, mode: 'create' | 'edit'): { offered: Field[]; shown: Field[] } {
   const offered = type.fields.filter((field) => isOffered(field, mode))
   const shown = type.fields.filter((field) => !isOffered(field, mode) && field.may?.read !== false)

@@ -2,7 +2,7 @@ import { type Draft, type DraftObject, isList, isObject, type Kind, type Named }
 
 export type Errors = Readonly<Record<string, readonly string[]>>
 
-/** Errors of the API at the inputs that they are about; `rest` has those without an input. */
+/** Errors of the API by input. `rest` has those that belong to no input. */
 export interface Placed {
   readonly at: Errors
   readonly rest: Errors
@@ -15,7 +15,7 @@ export function placeErrors(fields: readonly Named[], draft: DraftObject, errors
     const place = placeOf(fields, draft, path.split('.'))
     const into = place === undefined ? rest : at
     const key = place ?? path
-    // A reference is told twice, as `room` and `room.id`.
+    // The API reports an error of a reference twice, as `room` and as `room.id`.
     into[key] = [...new Set([...(into[key] ?? []), ...messages])]
   }
   return { at, rest }
@@ -28,7 +28,7 @@ function placeOf(fields: readonly Named[], draft: DraftObject, path: readonly st
   return [name, ...inside(field, draft.fields[name] ?? null, below)].join('.')
 }
 
-/** How much further down there is an input. */
+/** Returns the part of a path that leads to an input. */
 function inside(kind: Kind, draft: Draft, path: readonly string[]): readonly string[] {
   const [next, ...below] = path
   if (next === undefined) return []

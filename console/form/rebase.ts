@@ -1,15 +1,15 @@
 import { type Draft, type DraftObject, isObject, type Named, same } from './draft.ts'
 
-/** A form after the Entity below it has changed. */
+/** A form after others have changed its Entity. */
 export interface Rebased {
   readonly draft: DraftObject
-  /** Fields nobody has touched here, which took the new value. */
+  /** Fields that were not touched here, and took the new value. */
   readonly updated: readonly string[]
-  /** Fields that were changed both here and there: what was typed stays. */
+  /** Fields that were changed both here and by others. They keep what was typed. */
   readonly conflicts: readonly string[]
 }
 
-/** What somebody types, on top of what others have saved meanwhile. */
+/** Applies the changes made here on top of those that others have saved. */
 export function rebase(
   fields: readonly Named[],
   was: DraftObject,

@@ -10,13 +10,13 @@ import { CreateInPlace } from './create-in-place.tsx'
 import { isRef } from './draft.ts'
 import { useDraft, useForm } from './form-context.ts'
 
-/** A reference: what it refers to, by its name, or a search for it. */
+/** An input for a reference: shows the name of its Entity, or a search for one. */
 export function RefInput(props: ControlProps) {
   const { kind, path } = props
   const [draft, change] = useDraft(path)
   const [isChanging, setChanging] = useState(false)
   const [created, setCreated] = useState<string>()
-  // Whoever has just chosen goes on from there.
+  // After a choice, the focus stays here.
   const keepsFocus = useRef(false)
   const { to } = kind
   if (!to) return <IdInput {...props} />
@@ -63,7 +63,7 @@ export function RefInput(props: ControlProps) {
 
 interface SearchProps {
   readonly to: string
-  /** What is chosen, and stays so until something else is. */
+  /** The current choice, until another one is made. */
   readonly of: number | null
   readonly props: ControlProps
   onChoose(id: number): void
@@ -105,7 +105,7 @@ function ChosenRef({ to, of, props, takesFocus, onChange, onClear }: ChosenProps
   const { name } = useName(to, of)
   const { mode } = useForm()
   const { kind, id, label, describedBy, isWrong } = props
-  // In a new one, what is cleared may be set by the server.
+  // In a create, the server may set a value that is left empty.
   const mayClear = mode === 'create' ? !kind.required : kind.nullable
   return (
     <div className={isWrong ? 'chosen wrong-border' : 'chosen'}>
@@ -136,7 +136,7 @@ function ChosenRef({ to, of, props, takesFocus, onChange, onClear }: ChosenProps
   )
 }
 
-/** A reference to what one may not list: by its number. */
+/** An input for a reference to a type that the user may not list: its id. */
 function IdInput({ path, id, label, describedBy, isWrong }: ControlProps) {
   const [draft, change] = useDraft(path)
   return (

@@ -11,7 +11,7 @@ import { Messages } from './field.tsx'
 import { useForm } from './form-context.ts'
 import { useItems } from './list-input.tsx'
 
-/** A list of references, as chips. Alt and the arrow keys move one, so does the pointer. */
+/** An input for a list of references, as chips. They are moved with Alt and the arrow keys, or with the pointer. */
 export function RefListInput({ kind, path, id, label, describedBy, isWrong }: ControlProps) {
   const texts = useTexts()
   const { items, add, remove, move } = useItems(path)

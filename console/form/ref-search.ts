@@ -7,7 +7,7 @@ import { useCalm } from '../parts/use-calm.ts'
 const MOST = 8
 const PAUSE_MS = 150
 
-/** Entities to refer to that fit a text, the newest first. Undefined until they are those for this very text. */
+/** Returns Entities that match a text, newest first. Undefined until they are those for the current text. */
 export function useFound(to: string, text: string, isOpen: boolean): readonly EntityData[] | undefined {
   const type = useEntityType(to)
   const wanted = useCalm(text.trim(), PAUSE_MS)
@@ -20,6 +20,6 @@ export function useFound(to: string, text: string, isOpen: boolean): readonly En
     },
     enabled: isOpen && type !== undefined,
   })
-  // Whoever types and presses Enter at once must not get what fitted an earlier text.
+  // Enter right after typing must not choose a result of an earlier text.
   return wanted === text.trim() ? data : undefined
 }

@@ -10,7 +10,7 @@ import {
 } from './draft.ts'
 import { canMerge, mergePatch, parseJson } from './json-text.ts'
 
-/** What an input stands for; undefined if it is empty. What is no number or time is sent as typed: the API says why. */
+/** Returns the value of an input; undefined if it is empty. An invalid value is sent as typed: the API says why. */
 export function sentValue(kind: Kind, draft: Draft): unknown {
   if (isRef(draft)) return { id: draft.ref }
   if (isList(draft)) return draft.items.map(({ value }) => itemValue(kind.items, value))
@@ -47,13 +47,13 @@ function typedValue(type: string, text: string): unknown {
   }
 }
 
-/** `1,5` as half of the world writes it. */
+/** Accepts a decimal comma: `1,5`. */
 function pointed(text: string): string {
   const trimmed = text.trim()
   return /^[+-]?\d+,\d+$/.test(trimmed) ? trimmed.replace(',', '.') : trimmed
 }
 
-/** The body of a create: what was filled in. */
+/** Returns the body of a create: every field that is filled in. */
 export function bodyOf(fields: readonly Named[], draft: DraftObject): Record<string, unknown> {
   return Object.fromEntries(
     fields.flatMap((field) => {
@@ -63,7 +63,7 @@ export function bodyOf(fields: readonly Named[], draft: DraftObject): Record<str
   )
 }
 
-/** The body of a PATCH: what was changed. */
+/** Returns the body of a PATCH: every field that was changed. */
 export function patchOf(
   fields: readonly Named[],
   base: DraftObject,
@@ -81,11 +81,11 @@ function changeOf(field: Named, was: Draft, is: Draft): unknown {
   if (isObject(was) && isObject(is)) return patchOf(field.fields ?? [], was, is)
   const value = sentValue(field, is)
   if (field.type === 'json') return mergePatch(sentValue(field, was), value ?? null)
-  // An empty text is a text, where there must be one.
+  // A required text that is empty is sent as an empty text.
   return value ?? (field.type === 'text' && !field.nullable ? '' : null)
 }
 
-/** What cannot be sent as it was typed, by dot path. */
+/** A value that cannot be sent as typed. */
 export type Unsendable =
   | { readonly problem: 'syntax'; readonly line?: number; readonly column?: number; readonly says: string }
   | { readonly problem: 'null' }
@@ -124,7 +124,7 @@ function collect(found: Record<string, Unsendable>, kind: Kind, place: Place): v
       })
     }
   if (isList(is) && kind.items !== undefined)
-    // Lists are replaced as a whole: nothing in them is merged.
+    // Lists are replaced as a whole: nothing inside them is merged.
     for (const [at, { value }] of is.items.entries())
       collect(found, kind.items, { path: `${path}.${at}`, was: null, is: value, base: undefined })
   if (kind.type !== 'json' || typeof is !== 'string' || is === '') return

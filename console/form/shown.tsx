@@ -3,7 +3,7 @@ import { type Item, labelOf } from '../model.ts'
 import { EntityName } from '../parts/entity-name.tsx'
 import { useTexts } from '../texts/index.ts'
 
-/** A value that cannot be changed here. */
+/** A read-only value. */
 export function Shown({ kind, value }: { readonly kind: Item; readonly value: unknown }) {
   const texts = useTexts()
   if (value === null || value === undefined) return <span className="muted">—</span>
@@ -36,7 +36,7 @@ export function Shown({ kind, value }: { readonly kind: Item; readonly value: un
   }
 }
 
-/** Addresses come from people: only those of the web are links. */
+/** URLs come from users: only web addresses become links. */
 export function SafeLink({ url }: { readonly url: string }) {
   if (!/^https?:\/\//i.test(url)) return <span>{url}</span>
   return (

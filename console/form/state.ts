@@ -14,24 +14,24 @@ import {
 import type { Errors } from './place-errors.ts'
 import { rebase } from './rebase.ts'
 
-/** What others have made of a field that is also changed here. */
+/** The value that others have saved for a field that is also changed here. */
 export interface Theirs {
   readonly theirs: Draft
 }
 
 export interface FormState {
   readonly fields: readonly Field[]
-  /** What is saved, as far as this form knows. */
+  /** The saved Entity, as far as this form knows. */
   readonly base: DraftObject
   readonly version: number | undefined
   readonly draft: DraftObject
   readonly errors: Errors
-  /** Fields that have just taken a value of somebody else. */
+  /** Fields that have just taken a value that somebody else saved. */
   readonly updated: readonly string[]
   readonly conflicts: Readonly<Record<string, Theirs>>
 }
 
-/** A draft that was kept for later. */
+/** A draft that was stored for later. */
 export interface Kept {
   readonly base: DraftObject
   readonly draft: DraftObject
@@ -44,7 +44,7 @@ export type FormAction =
   | { readonly act: 'wrong'; readonly errors: Errors }
   | { readonly act: 'arrived'; readonly data: Json }
   | { readonly act: 'saved'; readonly data: Json; readonly sent: DraftObject }
-  /** Which of these conflicts end with what others have saved; the rest of them with what was typed. */
+  /** Ends conflicts: those in `theirs` take the value of the others, the rest of `paths` keep what was typed. */
   | { readonly act: 'resolve'; readonly paths: readonly string[]; readonly theirs: readonly string[] }
   | { readonly act: 'restore'; readonly kept: Kept }
   | { readonly act: 'discard' }
@@ -73,7 +73,7 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
     case 'wrong':
       return { ...state, errors: action.errors }
     case 'arrived':
-      // What was asked for before a save can come after it.
+      // A read that began before a save may arrive after it.
       if ((versionOf(action.data) ?? 0) <= (state.version ?? 0)) return state
       return arrived(state, enteredObject(state.fields, action.data), versionOf(action.data))
     case 'saved':
@@ -90,7 +90,7 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
 function changed(state: FormState, path: string, value: Draft): FormState {
   const draft = withDraft(state.draft, path, value)
   const isBelow = (other: string) => other === path || other.startsWith(`${path}.`)
-  // What was said about a list or an object may be mended by a change inside.
+  // A change inside a list or an object may correct the error of the whole.
   const isAbout = (other: string) => isBelow(other) || path.startsWith(`${other}.`)
   return {
     ...state,
@@ -100,7 +100,7 @@ function changed(state: FormState, path: string, value: Draft): FormState {
   }
 }
 
-/** Others have saved: what is touched here stays, the rest follows. */
+/** Takes over what others have saved, except for fields that were changed here. */
 function arrived(state: FormState, now: DraftObject, version: number | undefined): FormState {
   const after = rebase(state.fields, state.base, state.draft, now)
   const open = [...new Set([...Object.keys(state.conflicts), ...after.conflicts])].filter(
@@ -116,7 +116,7 @@ function arrived(state: FormState, now: DraftObject, version: number | undefined
   }
 }
 
-/** What was typed during the save stays. */
+/** Keeps what was typed during the save. */
 function saved(state: FormState, data: Json, sent: DraftObject): FormState {
   const now = enteredObject(state.fields, data)
   const own = changedPaths(state.fields, state.base, sent)

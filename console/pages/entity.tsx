@@ -25,12 +25,12 @@ export default function EntityPage({ entity, id }: { readonly entity: string; re
   const body = (): ReactNode => {
     if (error instanceof NotFound) return <NothingThere />
     if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
-    // What is shown in place of what is still loading may be read, not edited.
+    // A placeholder may be read while the Entity loads, but not edited.
     if (data === undefined || (isPlaceholderData && at === undefined)) return <Loading />
     if (at !== undefined) return <PastEntity type={type} data={data} at={at} />
     return <EntityEditor type={type} data={data} />
   }
-  // One page for all times: the bar with the slider stays while one goes through them.
+  // One page for all moments, so that the time bar stays in place while the user moves through them.
   return (
     <Page
       title={data === undefined || error instanceof NotFound ? untitled(type, id) : short(nameOf(type, data))}
@@ -61,7 +61,7 @@ function NothingThere() {
   )
 }
 
-/** An Entity, live or deleted; or as it was. */
+/** Returns an Entity, live or deleted, now or as it was at a moment. */
 function useEntity(type: EntityType | undefined, id: number, at: string | undefined) {
   return useQuery({
     queryKey: ['entity', type?.name ?? '', id, { at }],
@@ -80,7 +80,7 @@ function useEntity(type: EntityType | undefined, id: number, at: string | undefi
       }
     },
     enabled: type !== undefined,
-    // From one moment to the next, nothing blinks.
+    // Keeps the old state until the next one is loaded, so that nothing flickers.
     placeholderData: (before) => before,
   })
 }

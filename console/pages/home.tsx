@@ -15,7 +15,7 @@ import { useUndoLast } from '../time-commands.ts'
 
 const LATEST = 15
 
-/** What one sees first: what is here, what happened, and what one can do about it. */
+/** The start page: the types, the latest operations, and suggestions. */
 export default function Home() {
   const texts = useTexts()
   const query = useOperations({}, { limit: LATEST })
@@ -43,7 +43,7 @@ export default function Home() {
   )
 }
 
-/** How many there are of each type; renewed by every change. */
+/** Returns the number of Entities of a type; updated after every change. */
 function useCount(name: string): number | undefined {
   return useQuery({
     queryKey: ['list', name, 'count'],
@@ -93,7 +93,7 @@ function TypeCard({ type }: { readonly type: EntityType }) {
   )
 }
 
-/** Where nothing is yet: which type to begin with. One that needs no other goes first. */
+/** If there is no data yet, suggests a type to begin with: one that needs no other type first. */
 function FirstStep({ types }: { readonly types: readonly EntityType[] }) {
   const texts = useTexts()
   const plain = types.filter(({ login, may }) => login === null && may.create !== false)
@@ -135,7 +135,7 @@ function FirstStep({ types }: { readonly types: readonly EntityType[] }) {
 const AGO = { day: 86_400_000, hour: 3_600_000, minutes: 600_000 } as const
 const AGES = ['day', 'hour', 'minutes'] as const
 
-/** The earliest of some moments at which there was something; undefined if there is none, or it is not known yet. */
+/** Returns the earliest of some moments at which there was data; undefined if there is none, or not known yet. */
 function usePast(type: EntityType | undefined): { age: (typeof AGES)[number]; at: string } | undefined {
   const { data } = useQuery({
     queryKey: ['past of', type?.name],
@@ -143,7 +143,7 @@ function usePast(type: EntityType | undefined): { age: (typeof AGES)[number]; at
       for (const age of AGES) {
         const at = new Date(Date.now() - AGO[age]).toISOString()
         const query = { at, limit: 1, fields: 'id' }
-        // What is older than the journal cannot be asked for.
+        // The journal may not go back that far.
         const page = await get<ListPage<unknown>>(`${type?.name}/`, query, signal).catch(() => undefined)
         if (page !== undefined && page.data.length > 0) return { age, at }
       }

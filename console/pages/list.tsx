@@ -21,13 +21,13 @@ import { useListKeys } from './list/use-list-keys.ts'
 import { type LiveRows, useRows, useTotal } from './list/use-rows.ts'
 import { sortBy, useView, type View } from './list/view.ts'
 
-/** All Entities of a type. */
+/** The page with all Entities of a type. */
 export function List({ entity }: { readonly entity: string }) {
   const texts = useTexts()
   const type = useEntityType(entity)
   const preferences = usePreferences()
   if (type === undefined) return <Page title={entity}>{texts.errors.noType}</Page>
-  // They say which columns to read.
+  // Preferences decide which columns to read.
   if (preferences === undefined) return <Loading />
   return <ListOf type={type} />
 }
@@ -57,7 +57,7 @@ function ListOf({ type }: { readonly type: EntityType }) {
   )
 }
 
-/** Goes to a place of the list: see `go` of a view. */
+/** Returns the function that goes to a place in the list: see `go` of a view. */
 function useGo(entity: string, view: View, change: ListPart['change'], rows: LiveRows): ListPart['go'] {
   return (to) => {
     if (rows.isBehind) return
@@ -67,7 +67,7 @@ function useGo(entity: string, view: View, change: ListPart['change'], rows: Liv
   }
 }
 
-/** What is wrong with it stands at the filter itself. */
+/** An error of the filter is shown at the filter itself. */
 function isFilterWrong({ failure }: LiveRows): boolean {
   return fieldErrors(failure).filter !== undefined
 }
@@ -112,7 +112,7 @@ function Content({ rows, ...part }: ListPart & { readonly rows: LiveRows }) {
   )
 }
 
-/** What is below it is what was there before. */
+/** An error. The rows below it are those from before. */
 function Problem({ failure, retry }: { readonly failure: unknown; retry(): void }) {
   const texts = useTexts()
   return (

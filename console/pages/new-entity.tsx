@@ -24,7 +24,7 @@ export default function NewEntity({ entity }: { readonly entity: string }) {
   return <NewPage key={like} type={type} like={source.data && copyOf(type, source.data)} />
 }
 
-/** Another one like it has its own unique values. */
+/** Returns the values for a copy, without unique ones. */
 function copyOf(type: EntityType, data: EntityData): Json {
   const alone = new Set(type.fields.filter((field) => field.unique === true).map(({ name }) => name))
   return Object.fromEntries(Object.entries(data).filter(([name]) => !alone.has(name)))

@@ -8,7 +8,7 @@ import type { Branch } from './operation-tree.ts'
 
 const OPEN_DEPTH = 2
 
-/** What an operation changed, and what went along with what. */
+/** Shows the changes of an operation as a tree. */
 export function Tree({
   branches,
   depth = 0,

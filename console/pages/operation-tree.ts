@@ -3,10 +3,10 @@ import { type EntityData, get, type Page } from '../api.ts'
 import { type EntityType, type Field, useModel, valueAt } from '../model.ts'
 import type { OperationChange } from '../operations.ts'
 
-/** A change, and what went along with it. */
+/** A change, and the changes that came with it. */
 export interface Branch {
   readonly change: OperationChange
-  /** The Entity as it is, or was when it was deleted. */
+  /** The Entity as it is now, or as it was when it was deleted. */
   readonly data: EntityData | undefined
   readonly branches: Branch[]
 }
@@ -20,7 +20,7 @@ interface Reference {
   readonly isList: boolean
 }
 
-/** All references of a type, those by which deletions spread first. */
+/** Returns all references of a type; those with a cascading delete come first. */
 function referencesOf(fields: readonly Field[]): Reference[] {
   const found = fields.flatMap((field): Reference[] => {
     const own = field.type === 'list' ? field.items : field
@@ -39,7 +39,7 @@ function referencesOf(fields: readonly Field[]): Reference[] {
   return found.sort((a, b) => Number(b.cascades) - Number(a.cascades))
 }
 
-/** The ids that a change, or the Entity as it is, has at a reference. */
+/** Returns the ids of a reference: before and after the change, and now. */
 function targets(
   change: OperationChange,
   data: EntityData | undefined,
@@ -58,7 +58,7 @@ function targets(
   })
 }
 
-/** What an operation changed, as a tree: each Entity below the one that it refers to and that was changed with it. */
+/** Returns the changes of an operation as a tree: each Entity is below a changed one that it refers to. */
 export function treeOf(
   changes: readonly OperationChange[],
   types: readonly EntityType[],
@@ -87,7 +87,7 @@ export function treeOf(
   return roots
 }
 
-/** References can go round in circles; a tree does not. */
+/** References can form circles, but a tree must not. */
 function isBelow(key: string, other: string, parents: ReadonlyMap<string, string>): boolean {
   for (let at: string | undefined = key; at !== undefined; at = parents.get(at)) if (at === other) return true
   return false
@@ -95,7 +95,7 @@ function isBelow(key: string, other: string, parents: ReadonlyMap<string, string
 
 const MOST = 200
 
-/** The Entities of these changes as they are now, deleted ones too: they know what they refer to. */
+/** Returns the Entities of these changes as they are now, even deleted ones: they contain the references. */
 export function useChangedData(changes: readonly OperationChange[]): ReadonlyMap<string, EntityData> {
   const { entities } = useModel()
   const ids = Map.groupBy(changes, ({ entity }) => entity)
@@ -108,7 +108,7 @@ export function useChangedData(changes: readonly OperationChange[]): ReadonlyMap
       const found = new Map<string, EntityData>()
       for (const [entity, some] of asked) {
         const type = entities.find(({ name }) => name === entity)
-        // Those that have a name, and refer to nothing, are told by their name.
+        // An Entity with a name and no references is shown by its name alone.
         const isPlain = type?.title !== null && referencesOf(type?.fields ?? []).length === 0
         if (type === undefined || some.length === 0 || isPlain) continue
         const query = {

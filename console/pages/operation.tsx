@@ -58,7 +58,7 @@ interface OneOperationProps {
 function OneOperation({ operation, changes, more }: OneOperationProps) {
   const texts = useTexts()
   const title = useOperationTitle(operation)
-  // From elsewhere, one can come straight to the preview.
+  // Links from other pages can open the preview directly.
   const [asked, setAsked] = useParameter('undo')
   const isUndoing = asked !== undefined
   const setUndoing = (now: boolean) => setAsked(now ? '1' : undefined)
@@ -109,7 +109,7 @@ function OneOperation({ operation, changes, more }: OneOperationProps) {
   )
 }
 
-/** Other operations, by their id. */
+/** Returns other operations, by their id. */
 function useLinked(ids: readonly string[]): ReadonlyMap<string, Operation> {
   return useQueries({
     queries: ids.slice(0, 20).map((id) => ({
@@ -171,7 +171,7 @@ interface LinkedProps {
   readonly linked: ReadonlyMap<string, Operation>
 }
 
-/** Operations that this one has to do with, in their own words. */
+/** Related operations, each described in a sentence. */
 function Linked({ name, ids, linked }: LinkedProps) {
   return (
     <>
@@ -210,7 +210,7 @@ function Told({ operation }: { readonly operation: Operation }) {
   )
 }
 
-/** What reactions did because of it. */
+/** The changes that reactions made because of the operation. */
 function Effects({ operation: { id } }: { readonly operation: Operation }) {
   const texts = useTexts()
   const { data } = useQuery({

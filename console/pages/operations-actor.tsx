@@ -10,7 +10,7 @@ import { Button } from '../parts/button.tsx'
 import { useSignedIn } from '../session.ts'
 import { useTexts } from '../texts/index.ts'
 
-/** Whose operations are shown: chosen among those that are loaded, or typed as an e-mail or as `users/3`. */
+/** Chooses whose operations are shown: an actor of the loaded ones, or one typed as an e-mail or as `users/3`. */
 export function ActorFilter({ known }: { readonly known: readonly Operation[] }) {
   const texts = useTexts()
   const list = useId()
@@ -62,7 +62,7 @@ export function ActorFilter({ known }: { readonly known: readonly Operation[] })
 
 const MOST = 20
 
-/** What actors sign in with, and what keys are called, as far as it is known. */
+/** Returns the logins of actors, and the names of keys, as far as they are known. */
 function useLogins(actors: readonly string[]): ReadonlyMap<string, string> {
   const { entities } = useModel()
   const people = actors.slice(0, MOST).flatMap((actor) => {
@@ -84,7 +84,7 @@ function loginOf({ login }: EntityType): string {
   return login?.login_with ?? 'email'
 }
 
-/** `users/3` for an e-mail; undefined if nobody has it, or nobody whom one may see. */
+/** Returns `users/3` for an e-mail; undefined if no user has it whom the caller may see. */
 async function findActor(text: string, types: readonly EntityType[]): Promise<string | undefined> {
   if (!text.includes('@')) return text
   const spellings = JSON.stringify([...new Set([text, text.toLowerCase()])])

@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx'
 import { useTexts } from '../texts/index.ts'
 import { ActorFilter } from './operations-actor.tsx'
 
-/** The filters of the operations, from the address. An undo by filter knows all of them but `kind`. */
+/** Returns the filters of the address. An undo by filter takes all of them except `kind`. */
 export function useOperationFilter(): { filter: OperationFilter; kind: string | undefined } {
   const [actor] = useParameter('actor')
   const [since] = useParameter('since')

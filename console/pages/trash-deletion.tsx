@@ -21,7 +21,7 @@ interface DeletionRowProps {
   purge(purging: Purging): void
 }
 
-/** What one operation deleted: what it was about, what went along, and the way back. */
+/** One deletion: its main Entity, the others deleted with it, and a button to restore them. */
 export function DeletionRow({ deletion, restore, purge }: DeletionRowProps) {
   const texts = useTexts()
   const { entities } = useModel()
@@ -88,7 +88,7 @@ function Counts({ deletion: { members, partial } }: { readonly deletion: Deletio
   )
 }
 
-/** When it will be erased by itself. */
+/** Shows when it will be purged by itself. */
 function PurgedAt({ at, keptMs }: { readonly at: string; readonly keptMs: number | null }) {
   const texts = useTexts()
   if (keptMs === null) return null
@@ -97,7 +97,7 @@ function PurgedAt({ at, keptMs }: { readonly at: string; readonly keptMs: number
 
 const MOST = 50
 
-/** All that was deleted, each with its own way back. */
+/** All Entities of a deletion, each with its own restore button. */
 function Members({ deletion: { members }, restore, purge }: DeletionRowProps) {
   const texts = useTexts()
   const { entities } = useModel()

@@ -11,13 +11,13 @@ export interface Deleted {
   readonly data: EntityData
 }
 
-/** What one operation deleted, as far as it is loaded. */
+/** The Entities that one operation deleted, as far as they are loaded. */
 export interface Deletion {
   readonly operation: string
   readonly actor: string | null
   readonly at: string
   readonly members: readonly Deleted[]
-  /** Types of which there are more than are loaded. */
+  /** Types with more Entities than are loaded. */
   readonly partial: ReadonlySet<string>
 }
 
@@ -31,24 +31,24 @@ interface Loaded extends Deleted {
   readonly actor: string | null
 }
 
-/** By type, the time before which to look for more; `null`: there is no more. */
+/** By type, the time before which to read on; `null` if there is nothing more. */
 type Before = Readonly<Record<string, string | null>>
 
 interface TrashPage {
   readonly all: readonly Loaded[]
   readonly next: Before
-  /** `operation type` of deletions with more members than are here. */
+  /** `operation type` of deletions that are not completely loaded. */
   readonly partial: readonly string[]
 }
 
 const PAGE = 50
 
-/** Types whose deleted Entities one may see. */
+/** Returns the types whose deleted Entities the user may see. */
 export function useTrashTypes(): readonly EntityType[] {
   return useModel().entities.filter(({ may }) => may.restore !== false && may.list !== false)
 }
 
-/** What was deleted, newest first. Each page goes on before the oldest deletion of the last one, however large that was. */
+/** Returns deletions, newest first. Each page continues before the oldest deletion of the last, whatever its size. */
 export function useTrash(types: readonly EntityType[], words: string) {
   const first: Before = Object.fromEntries(types.map(({ name }) => [name, '']))
   return useInfiniteQuery({
@@ -107,7 +107,7 @@ async function readDeleted(type: EntityType, asked: Asked): Promise<TrashPage> {
   }
 }
 
-/** Undefined: nothing of the type can have these words. */
+/** Returns undefined if no Entity of the type can match the words. */
 function filterOf(type: EntityType, { words, before }: Asked): string | undefined {
   const older = before === '' ? [] : [`deleted_at < timestamp(${JSON.stringify(before)})`]
   if (words === '') return older.join('')
@@ -119,7 +119,7 @@ function filterOf(type: EntityType, { words, before }: Asked): string | undefine
   return [...older, named].join(' && ')
 }
 
-/** By the operation that deleted them. Those for which a type has not been read far enough wait for the next page. */
+/** Groups Entities by the operation that deleted them. Deletions that may be incomplete wait for the next page. */
 export function deletionsOf(pages: readonly TrashPage[]): readonly Deletion[] {
   const reached = Object.values(pages.at(-1)?.next ?? {}).reduce<string>(
     (newest, one) => (one !== null && one > newest ? one : newest),
@@ -143,14 +143,14 @@ export function deletionsOf(pages: readonly TrashPage[]): readonly Deletion[] {
     .sort((a, b) => b.at.localeCompare(a.at))
 }
 
-/** How a deletion is taken back: by the Entity that it was about. That brings back the rest of it, even if a part was purged. */
+/** Returns how to take back a deletion: by its main Entity. That also restores the rest, even if a part was purged. */
 export function restoringOf(deletion: Deletion, types: readonly EntityType[]): Undoing {
   const root = rootOf(deletion, types)
   if (root === undefined) return { operation: deletion.operation }
   return { entity: root.entity, id: root.id, step: 'restore' }
 }
 
-/** The Entity that all others went along with, if there is one. */
+/** Returns the Entity with which all others were deleted, if there is one. */
 export function rootOf({ members }: Deletion, types: readonly EntityType[]): Deleted | undefined {
   const names = new Set(members.map(({ entity }) => entity))
   const isBelow = (from: string) =>

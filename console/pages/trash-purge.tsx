@@ -11,12 +11,12 @@ import type { Deleted } from './trash-groups.ts'
 
 interface PurgeProps {
   readonly deleted: Deleted
-  /** How many go along. */
+  /** How many others are purged with it. */
   readonly along: number
   onClose(): void
 }
 
-/** Erases for good. This is the only thing here that cannot be taken back, so its name must be typed. */
+/** Purges for good. Only this cannot be taken back in the console, so the name must be typed. */
 export function Purge({ deleted, along, onClose }: PurgeProps) {
   const texts = useTexts()
   const write = useWrite()
@@ -34,7 +34,7 @@ export function Purge({ deleted, along, onClose }: PurgeProps) {
     try {
       await write(texts.trash.purged(name), async () => {
         const { body } = await send('DELETE', `${path}/`, { query: { purge: true } })
-        // Nothing can take it back: there is no operation to offer.
+        // There is no operation that could be undone.
         return { body, headers: new Headers() }
       })
       onClose()

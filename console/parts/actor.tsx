@@ -5,7 +5,7 @@ import { nameOf, untitled, useModel } from '../model.ts'
 import { useTexts } from '../texts/index.ts'
 import { Icon } from './icon.tsx'
 
-/** Who did something: `users/3`, `keys/7`, `jobs/nightly`, `admins/1 as users/5`, `system`; `null` is nobody. */
+/** Shows an Actor: `users/3`, `keys/7`, `jobs/nightly`, `admins/1 as users/5`, `system`; `null` is nobody. */
 export function Actor({ actor }: { readonly actor: string | null }) {
   const texts = useTexts()
   if (actor === null) return <span className="actor">{texts.actors.nobody}</span>
@@ -24,7 +24,7 @@ export function Actor({ actor }: { readonly actor: string | null }) {
   )
 }
 
-/** What is known of somebody who signs in. */
+/** The query for the user behind an Actor. */
 export function actorQuery(actor: string) {
   const [entity = '', id = ''] = actor.split('/')
   return {
@@ -35,7 +35,7 @@ export function actorQuery(actor: string) {
   }
 }
 
-/** Keys keep their names when they have ended. */
+/** The query for the name of a key, which it keeps after it has ended. */
 export function keyQuery(actor: string) {
   return {
     queryKey: ['auth', 'keys', 'name', actor],

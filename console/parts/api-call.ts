@@ -1,15 +1,15 @@
-/** A call of the API, as other programs would make it. */
+/** A call of the API, to be shown as code. */
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-  /** Behind `/api/`: `rooms/5/`. */
+  /** The path after `/api/`: `rooms/5/`. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
-  /** The same call of `takeback/client`, behind `api.`: `rooms.update(5, { beds: 3 })`. */
+  /** The same call with `takeback/client`, after `api.`: `rooms.update(5, { beds: 3 })`. */
   readonly client: string
 }
 
-/** A list: what a page shows. */
+/** Returns the call of a list. */
 export function listCall(entity: string, query: Readonly<Record<string, string | undefined>>): ApiCall {
   const { expand, fields, ...rest } = query
   const options = {
@@ -42,7 +42,7 @@ export function deleteCall(entity: string, id: number): ApiCall {
   return { method: 'DELETE', path: `${entity}/${id}/`, client: `${nameOf(entity)}.delete(${id})` }
 }
 
-/** For a terminal. The token is never a real one. */
+/** Returns the call for a terminal. The token is never a real one. */
 export function curlOf({ method, path, query = {}, body }: ApiCall, origin: string): string {
   const parameters = Object.entries(query).filter((one): one is [string, string] => one[1] !== undefined)
   const url = `${origin}/api/${path}`
@@ -60,7 +60,7 @@ export function curlOf({ method, path, query = {}, body }: ApiCall, origin: stri
   return lines.join(' \\\n  ')
 }
 
-/** As a shell takes it literally. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w./:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -75,7 +75,7 @@ export function clientCodeOf({ client }: ApiCall, origin: string): string {
   ].join('\n')
 }
 
-/** Names of the client's own calls: an Entity type of that name is under `entities`. */
+/** Names of the client's own calls: an Entity type with such a name is under `entities`. */
 const TAKEN = [
   'auth',
   'batch',
@@ -94,7 +94,7 @@ function nameOf(entity: string): string {
   return TAKEN.includes(entity) ? `entities.${entity}` : entity
 }
 
-/** A value as it is written in TypeScript. */
+/** Returns a value as TypeScript. */
 function literalOf(value: unknown): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

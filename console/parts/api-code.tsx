@@ -6,7 +6,7 @@ import { type Command, useCommands } from './palette.tsx'
 
 const ApiDialog = lazy(() => import('./api-dialog.tsx'))
 
-/** A button that shows what this page does as a call of the API. */
+/** A button that shows the API call behind this page. */
 export function ApiCode({ call }: { readonly call: ApiCall }) {
   const texts = useTexts()
   const [isOpen, setOpen] = useState(false)

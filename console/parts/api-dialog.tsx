@@ -3,7 +3,7 @@ import { type ApiCall, clientCodeOf, curlOf } from './api-call.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
 
-/** A call, ready to be copied. */
+/** Shows a call to copy. */
 export default function ApiDialog({ call, onClose }: { readonly call: ApiCall; onClose(): void }) {
   const texts = useTexts()
   const { origin } = location
@@ -23,7 +23,7 @@ export default function ApiDialog({ call, onClose }: { readonly call: ApiCall; o
   )
 }
 
-/** A text to be copied. */
+/** A text with a copy button. */
 export function Code({ title, text }: { readonly title: string; readonly text: string }) {
   const texts = useTexts()
   return (

@@ -9,7 +9,7 @@ interface BriefProps {
   readonly data: Json | undefined
 }
 
-/** What has no name is known by its first values. Nothing for what has one. */
+/** Shows the first values of an Entity without a name; nothing if it has one. */
 export function Brief({ type, data }: BriefProps) {
   if (type === undefined || data === undefined || type.title !== null) return null
   const told = type.fields.filter(

@@ -4,13 +4,13 @@ import { Keys } from './keys.tsx'
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly icon?: IconName
-  /** `main`: the one thing to do here. `danger`: cannot be taken back, or takes much away. `plain`: without a frame. */
+  /** `main`: the main action. `danger`: cannot be taken back, or removes much. `plain`: without a frame. */
   readonly tone?: 'main' | 'danger' | 'plain'
   readonly keys?: string
   readonly children?: ReactNode
 }
 
-/** Without children it needs `aria-label`. */
+/** Without children, it needs an `aria-label`. */
 export function Button({ icon, tone, keys, children, className = '', ...rest }: ButtonProps) {
   return (
     <button

@@ -13,7 +13,7 @@ export interface PlannedChange {
 
 const TONES = { update: 'warn', delete: 'bad', restore: 'good' } as const
 
-/** The changes that a write would make, each with what it is about. */
+/** The changes that a write would make, each with its Entity. */
 export function ChangeList({ changes }: { readonly changes: readonly PlannedChange[] }) {
   const { kinds } = useTexts().list.bulk
   return (

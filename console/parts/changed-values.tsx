@@ -12,11 +12,11 @@ interface ChangedValuesProps {
   readonly changed: OperationChange['changed']
   /** Dot paths of secrets that were changed. */
   readonly secrets?: readonly string[] | undefined
-  /** At most so many; the rest is counted. */
+  /** The most values that are shown. The rest is counted. */
   readonly most?: number
 }
 
-/** What was changed from what to what, one line for each value. */
+/** Shows old and new values, one line each. */
 export function ChangedValues({ entity, changed, secrets = [], most = 50 }: ChangedValuesProps) {
   const texts = useTexts()
   const type = useEntityType(entity)
@@ -91,14 +91,14 @@ function FromTo({ field, from, to }: FromToProps) {
   )
 }
 
-/** `room.id` is the reference `room`. */
+/** Returns the field at a path. `room.id` belongs to the reference `room`. */
 function changedField(fields: readonly Field[], path: string): Field | undefined {
   return fieldAt(fields, path) ?? fieldAt(fields, path.replace(/\.id$/, ''))
 }
 
 const LONGEST = 200
 
-/** A value of an Entity as a text, and a reference by its name. */
+/** Shows a value as text, and a reference by its name. */
 export function PlainValue({ field, value }: { readonly field: Field | undefined; readonly value: unknown }) {
   const texts = useTexts()
   const id = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : value

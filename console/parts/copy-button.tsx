@@ -6,12 +6,12 @@ const SAYS_MS = 2000
 
 interface CopyButtonProps {
   readonly text: string
-  /** What it says before. */
+  /** The label before a click. */
   readonly label: string
   readonly tone?: 'plain'
 }
 
-/** Copies a text. Browsers let pages copy only over https and on localhost: elsewhere there is no button. */
+/** Copies a text. Browsers allow this only on https and localhost: elsewhere, there is no button. */
 export function CopyButton({ text, label, tone }: CopyButtonProps) {
   const texts = useTexts()
   const [isCopied, setCopied] = useState(false)

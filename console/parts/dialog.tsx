@@ -5,16 +5,16 @@ import { Button } from './button.tsx'
 interface DialogProps {
   readonly title: string
   readonly children: ReactNode
-  /** Called when it is closed by Escape or by its button. Without it, only its actions end it. */
+  /** Called when it is closed by Escape or by its button. Without it, only the actions close the dialog. */
   onClose?(): void
   readonly wide?: boolean
-  /** The buttons at its end. */
+  /** The buttons at the end. */
   readonly actions?: ReactNode
 }
 
 const TYPED = '.dialog-body :is(input:not([type=checkbox], [type=radio], [type=hidden]), textarea)'
 
-/** A modal dialog, for as long as it is rendered. */
+/** A modal dialog, open while it is rendered. */
 export function Dialog({ title, children, onClose, wide = false, actions }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
@@ -22,7 +22,7 @@ export function Dialog({ title, children, onClose, wide = false, actions }: Dial
   useEffect(() => {
     if (dialog.current?.open !== false) return
     dialog.current.showModal()
-    // Whoever opens a form wants to type, not to close it.
+    // In a form, the first input gets the focus, not the close button.
     dialog.current.querySelector<HTMLElement>(TYPED)?.focus()
   }, [])
   return (
@@ -34,7 +34,7 @@ export function Dialog({ title, children, onClose, wide = false, actions }: Dial
         event.preventDefault()
         onClose?.()
       }}
-      // Browsers let nobody keep a dialog open against a second Escape.
+      // Browsers close a dialog at a second Escape, so it is opened again.
       onClose={() => (onClose === undefined ? dialog.current?.showModal() : onClose())}
     >
       <header>

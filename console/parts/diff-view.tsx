@@ -9,7 +9,7 @@ interface ValueDiffProps {
   readonly to: unknown
 }
 
-/** Whether two values are best shown in one: what stays, and what does not. */
+/** Whether two values are best shown as one, with marked differences. */
 export function canDiff({ field, from, to }: ValueDiffProps): boolean {
   if (from === null || to === null || from === undefined || to === undefined) return false
   if (typeof from === 'string' && typeof to === 'string')
@@ -17,7 +17,7 @@ export function canDiff({ field, from, to }: ValueDiffProps): boolean {
   return typeof from === 'object' && typeof to === 'object' && field?.type !== 'ref'
 }
 
-/** The difference of two texts, lists or JSON values. */
+/** Shows the difference of two texts, lists or JSON values. */
 export function ValueDiff({ field, from, to }: ValueDiffProps): ReactNode {
   if (typeof from === 'string' && typeof to === 'string') return <Parts parts={diffTexts(from, to)} />
   const target = field?.items?.type === 'ref' ? (field.items.to ?? field.to) : undefined
@@ -52,7 +52,7 @@ interface RefsDiffProps {
   readonly after: readonly number[]
 }
 
-/** A list of references: which came, which went; if only their order has changed, all of them in the new one. */
+/** Shows which references were added and removed; if only their order has changed, all of them in the new order. */
 function RefsDiff({ to, before, after }: RefsDiffProps) {
   const gone = before.filter((id) => !after.includes(id))
   const come = after.filter((id) => !before.includes(id))

@@ -1,13 +1,13 @@
-/** A piece of two texts: what both have, what only the old one has, what only the new one has. */
+/** A part of a difference: in both texts, only in the old one, or only in the new one. */
 export interface DiffPart {
   readonly kind: 'same' | 'removed' | 'added'
   readonly text: string
 }
 
-/** So many comparisons take a few milliseconds. */
+/** More comparisons would take longer than a few milliseconds. */
 const MOST_CELLS = 1_000_000
 
-/** What was changed from one text to another, word by word; of long texts, line by line; of very long ones, as a whole. */
+/** Compares two texts word by word; long ones line by line; very long ones as a whole. */
 export function diffTexts(from: string, to: string): DiffPart[] {
   for (const split of [wordsOf, linesOf]) {
     const found = diffTokens(split(from), split(to))
@@ -42,7 +42,7 @@ function diffTokens(from: readonly string[], to: readonly string[]): DiffPart[] 
   ])
 }
 
-/** The longest common subsequence of both, and what is around it. */
+/** Compares by the longest common subsequence. */
 function middle(a: readonly string[], b: readonly string[]): DiffPart[] {
   const width = b.length + 1
   const lengths = new Uint32Array((a.length + 1) * width)
@@ -73,7 +73,7 @@ function middle(a: readonly string[], b: readonly string[]): DiffPart[] {
   return parts
 }
 
-/** Neighbours of one kind as one; a space alone between two changes belongs to them. */
+/** Joins neighbours of one kind. A single space between two changes becomes part of them. */
 function joined(parts: readonly DiffPart[]): DiffPart[] {
   const all: DiffPart[] = []
   let [removed, added] = ['', '']
@@ -99,11 +99,11 @@ function joined(parts: readonly DiffPart[]): DiffPart[] {
   return all
 }
 
-/** How much is shown of one changed piece, and of all of them. The Entity as it was then has the whole text. */
+/** The most characters shown of one changed part, and of all. The page of the past state has the whole text. */
 const LONGEST = 500
 const MOST_SHOWN = 4000
 
-/** Keeps of long unchanged pieces what is next to a change, and of long changes their beginning and end. */
+/** Shortens unchanged parts to what is next to a change, and long changes to their beginning and end. */
 export function shortened(parts: readonly DiffPart[], context = 60): DiffPart[] {
   const all: DiffPart[] = []
   let length = 0

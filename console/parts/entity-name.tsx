@@ -5,11 +5,11 @@ import { useName } from '../names.ts'
 interface EntityNameProps {
   readonly entity: string
   readonly id: number | null
-  /** The type is named beside it. */
+  /** Whether the type is shown beside it. */
   readonly isBeside?: boolean
 }
 
-/** An Entity by its name, as a link to its page. Whatever its name is, it changes no other text. */
+/** An Entity's name, as a link to its page. It is isolated, so that its direction affects no other text. */
 export function EntityName({ entity, id, isBeside = false }: EntityNameProps) {
   const { name, isDeleted } = useName(entity, id, { isBeside })
   const isKnown = useModel().entities.some((type) => type.name === entity)
@@ -28,7 +28,7 @@ export function EntityName({ entity, id, isBeside = false }: EntityNameProps) {
 
 const MOST = 80
 
-/** Names can be as long as a book. */
+/** Shortens a name, which can have any length. */
 export function short(text: string): string {
   const characters = [...text.slice(0, MOST * 4)]
   return characters.length > MOST ? `${characters.slice(0, MOST - 1).join('')}…` : text

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react'
 import { Failed } from './states.tsx'
 
-/** A mistake in one page is shown in its place. */
+/** Shows the error of a page in place of that page. */
 export class Failures extends Component<{ readonly children: ReactNode }, { readonly error?: unknown }> {
   override state: { readonly error?: unknown } = {}
 

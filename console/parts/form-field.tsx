@@ -3,11 +3,11 @@ import { type InputHTMLAttributes, useId } from 'react'
 interface FormFieldProps extends InputHTMLAttributes<HTMLInputElement> {
   readonly label: string
   readonly hint?: string | undefined
-  /** What is wrong with it. */
+  /** The errors of the field. */
   readonly wrong?: readonly string[] | undefined
 }
 
-/** One line of a small form: its label, the input, a hint, and what is wrong. */
+/** One line of a small form: label, input, hint and errors. */
 export function FormField({ label, hint, wrong, ...input }: FormFieldProps) {
   const id = useId()
   const isWrong = wrong !== undefined && wrong.length > 0

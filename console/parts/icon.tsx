@@ -42,7 +42,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** For the eye only: what it stands beside, or `aria-label`, says what it means. */
+/** Decorative: the text beside it, or an `aria-label`, says what it means. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

@@ -3,10 +3,10 @@ import { useTexts } from '../texts/index.ts'
 import { Dialog } from './dialog.tsx'
 import { activeKeys, Keys } from './keys.tsx'
 
-/** All keys that do something on this page. */
+/** Lists all keys that do something on this page. */
 export function KeyHelp({ onClose }: { onClose(): void }) {
   const texts = useTexts()
-  // Those from before the dialog: with it, some may go.
+  // The keys from before the dialog opened: it deactivates some.
   const [{ here, everywhere }] = useState(activeKeys)
   return (
     <Dialog title={texts.keyHelp.title} onClose={onClose}>

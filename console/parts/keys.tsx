@@ -3,7 +3,7 @@ import { useTexts } from '../texts/index.ts'
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** Keys as they are written on the keyboard: `mod+k` is ⌘K or Ctrl K. They are a hint unless they are to be read. */
+/** Shows keys as on the keyboard: `mod+k` is ⌘K or Ctrl K. Screen readers skip them unless `isRead`. */
 export function Keys({ keys, isRead = false }: { readonly keys: string; readonly isRead?: boolean }) {
   const texts = useTexts()
   const shown = keys
@@ -36,8 +36,8 @@ const NAMES: Record<string, string> = {
 }
 
 /**
- * What keys do here: `{ j: next, 'mod+k': open }`. Plain letters do nothing while somebody types, or in a dialog. One
- * that answers false has done nothing: others may use the key.
+ * Functions by key: `{ j: next, 'mod+k': open }`. Keys without modifiers do nothing while the user types, or in a
+ * dialog. If a function returns false, the key is left to others.
  */
 export type KeyMap = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
 
@@ -48,7 +48,7 @@ interface Active {
 
 const active = new Set<Active>()
 
-/** The keys that do something now: those of the page, and those that are the same everywhere. */
+/** Returns the active keys: those of the page, and those that are the same everywhere. */
 export function activeKeys(): { readonly here: readonly string[]; readonly everywhere: readonly string[] } {
   const named = (isEverywhere: boolean) =>
     [...active]
@@ -57,7 +57,7 @@ export function activeKeys(): { readonly here: readonly string[]; readonly every
   return { here: named(false), everywhere: named(true) }
 }
 
-/** With `last`, only keys that nobody else has used: what is around the pages comes after them. */
+/** Handles keys. With `last`, only those that no page has handled: for the shell around the pages. */
 export function useKeys(map: KeyMap, isActive: boolean | 'last' = true): void {
   const latest = useRef(map)
   latest.current = map

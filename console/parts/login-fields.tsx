@@ -3,16 +3,16 @@ import { FormField } from './form-field.tsx'
 import type { Submitting } from './use-submit.ts'
 
 interface Of {
-  /** The form that it is in. */
+  /** The form around it. */
   readonly form: Pick<Submitting, 'wrong'>
 }
 
-/** The password as a call takes it: left out if it is empty, since accounts that a provider made have none. */
+/** Returns the password for a call: left out if empty, because accounts made by a provider have none. */
 export function proofOf({ password = '' }: Readonly<Record<string, string>>): { readonly password?: string } {
   return password === '' ? {} : { password }
 }
 
-/** Asks for the password to confirm something. Accounts without one leave it empty. */
+/** Asks for the password as a confirmation. Accounts without one leave it empty. */
 export function PresentPassword({ form, required = true }: Of & { readonly required?: boolean }) {
   return (
     <FormField
@@ -29,7 +29,7 @@ export function PresentPassword({ form, required = true }: Of & { readonly requi
 interface EmailOf extends Of {
   readonly email?: string | undefined
   readonly autoFocus?: boolean
-  /** For password managers. */
+  /** The hint for password managers. */
   readonly autoComplete?: string
 }
 

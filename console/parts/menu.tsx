@@ -7,12 +7,12 @@ interface MenuProps {
   readonly label: string
   readonly icon?: IconName
   readonly tone?: 'main' | 'plain'
-  /** The button shows only its icon. */
+  /** Whether the button shows only its icon. */
   readonly isSmall?: boolean
   readonly isWide?: boolean
-  /** It is among the commands of ⌘K too, under this name. */
+  /** The group under which the menu is also listed in ⌘K. */
   readonly group?: string
-  /** Rendered only while it is open. `close` gives the focus back to the button. */
+  /** Rendered only while the menu is open. `close` returns the focus to the button. */
   children(close: () => void): ReactNode
 }
 
@@ -32,7 +32,7 @@ export function Menu({ label, icon, tone, isSmall = false, isWide = false, group
   useEffect(() => {
     const popover = box.current
     if (!isOpen || popover === null) return
-    // What is in it may come later.
+    // The content may be loaded later.
     const sized = new ResizeObserver(() => place(button.current, popover))
     sized.observe(popover)
     return () => sized.disconnect()
@@ -72,7 +72,7 @@ export function Menu({ label, icon, tone, isSmall = false, isWide = false, group
 
 const MARGIN = 8
 
-/** Below the button, and within the window. */
+/** Places the menu below the button, within the window. */
 function place(button: HTMLElement | null, box: HTMLElement): void {
   if (button === null) return
   const at = button.getBoundingClientRect()

@@ -14,14 +14,14 @@ export interface Selecting {
 
 interface OperationListProps {
   readonly operations: readonly Operation[]
-  /** All that are loaded: they tell whether one is taken back. */
+  /** All loaded operations, which tell whether one is taken back. */
   readonly known: readonly Operation[]
-  /** Without it, none can be selected. */
+  /** Without it, nothing can be selected. */
   readonly selecting?: Selecting
   undo(undoing: Undoing): void
 }
 
-/** Operations by day: `j` and `k` go from one to the next, `x` selects, `u` shows what an undo would do. */
+/** Operations by day: `j` and `k` move, `x` selects, `u` shows what an undo would do. */
 export function OperationList({ operations, known, selecting, undo }: OperationListProps) {
   const texts = useTexts()
   const list = useRef<HTMLDivElement>(null)
@@ -70,7 +70,7 @@ export function OperationList({ operations, known, selecting, undo }: OperationL
   )
 }
 
-/** Keys that do something with the row that has the focus, and nothing without one. */
+/** Returns the keys that act on the focused row. */
 function keysFor(
   focused: () => string | undefined,
   actions: Readonly<Record<string, (id: string) => void>>,

@@ -13,13 +13,13 @@ import { When } from './when.tsx'
 interface OperationRowProps {
   readonly operation: Operation
   readonly isTakenBack: boolean
-  /** Undefined: it cannot be selected here. */
+  /** Undefined if it cannot be selected here. */
   readonly isSelected?: boolean
   select?(id: string): void
   undo(operation: string): void
 }
 
-/** One operation of a list: who did what, and the way to take it back. */
+/** One operation of a list: who did what, and a button to undo it. */
 export const OperationRow = memo(function OperationRow({
   operation,
   isTakenBack,
@@ -67,12 +67,12 @@ export const OperationRow = memo(function OperationRow({
   )
 })
 
-/** Of which types, and what became of it. */
+/** Badges: the types, and whether it is taken back. */
 function Marks({ operation, isTakenBack }: { readonly operation: Operation; readonly isTakenBack: boolean }) {
   const texts = useTexts()
   const model = useModel()
   const counts = countsOf(operation)
-  // "changed 4 rooms" names the type itself.
+  // "changed 4 rooms" names the type already.
   const types = rootType(counts, model) === undefined ? [] : new Set(counts.map(({ entity }) => entity))
   const label = (name: string) => {
     const type = model.entities.find((one) => one.name === name)
@@ -110,7 +110,7 @@ function countOf(counts: ReturnType<typeof countsOf>, entity: string): number {
   return counts.reduce((sum, one) => (one.entity === entity ? sum + one.count : sum), 0)
 }
 
-/** Of a change of one Entity, what was changed: there is room for that. */
+/** Shows what changed, if the operation changed only one Entity. */
 function OnlyChange({
   operation,
   isEnabled,

@@ -15,13 +15,13 @@ import { EntityName, short } from './entity-name.tsx'
 
 interface SentenceProps {
   readonly operation: Operation
-  /** False: not seen yet, so names are not read. */
+  /** False while it is out of view, so that names are not read. */
   readonly isEnabled?: boolean
-  /** Not behind the name of somebody. */
+  /** Whether the sentence stands alone, without the Actor before it. */
   readonly isStandalone?: boolean
 }
 
-/** What an operation did: "deleted Bo Berg and 12 more". */
+/** Says what an operation did: "deleted Bo Berg and 12 more". */
 export function OperationSentence({ operation, isEnabled = true, isStandalone = false }: SentenceProps) {
   const { before, root, after } = useSentence(operation, isEnabled)
   return (
@@ -33,7 +33,7 @@ export function OperationSentence({ operation, isEnabled = true, isStandalone = 
   )
 }
 
-/** The same as a text, for titles. */
+/** The sentence as a text, for titles. */
 export function useOperationTitle(operation: Operation): string {
   const texts = useTexts()
   const { before, root, after } = useSentence(operation, true)
@@ -48,7 +48,7 @@ interface Sentence {
   readonly after: string
 }
 
-/** An undo is told as what it takes back, as far as that is known. */
+/** An undo is described by what it takes back, if that is known. */
 function useSentence(operation: Operation, isEnabled: boolean): Sentence {
   const { has, tookBack, didAgain, several } = useTexts().operations
   const back = useTakenBack(operation, isEnabled)
@@ -56,7 +56,7 @@ function useSentence(operation: Operation, isEnabled: boolean): Sentence {
   const isAgain = back?.isAgain ?? false
   const { before, root, after } = usePlainSentence(told, isEnabled)
   const count = told.undoes?.length ?? 0
-  // What is told is itself an undo then.
+  // The described operation is itself an undo.
   if (count > 1) return { before: `${has}${several(count, told !== operation && !isAgain)}`, after: '' }
   if (told === operation) return { before, root, after }
   const [opening, closing] = isAgain ? didAgain : tookBack

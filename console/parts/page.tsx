@@ -2,13 +2,13 @@ import { type ReactNode, useEffect } from 'react'
 
 interface PageProps {
   readonly title: string
-  /** In front of the title: where one came from. */
+  /** Shown before the title: where the page belongs. */
   readonly above?: ReactNode
   /** Buttons at the right of the title. */
   readonly actions?: ReactNode
   /** Below the title, above the content: filters, tabs. */
   readonly bar?: ReactNode
-  /** The content fills the page and scrolls by itself: grids. */
+  /** Whether the content fills the page and scrolls by itself, as grids do. */
   readonly full?: boolean
   readonly children: ReactNode
 }

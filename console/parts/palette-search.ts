@@ -16,8 +16,8 @@ const MOST_TYPES = 8
 const MOST_HITS = 5
 
 /**
- * Entities of all types that fit a text. They come all at once, so that nothing moves while somebody chooses.
- * Undefined until they are those for this very text.
+ * Finds Entities of all types that match a text. They appear together, so that nothing moves while the user chooses.
+ * Undefined until they are those for the current text.
  */
 export function useHits(typed: string): readonly Hit[] | undefined {
   const text = typed.trim()
@@ -27,7 +27,7 @@ export function useHits(typed: string): readonly Hit[] | undefined {
     queryKey: ['list', 'found by name', wanted],
     queryFn: ({ signal }) => hitsOf(entities, wanted, signal),
     enabled: wanted.length >= LEAST,
-    // The feed renews lists by their type, and this is no list of one.
+    // The feed refetches lists by their type, and this is a list of all types.
     staleTime: 0,
     gcTime: 0,
   })
@@ -35,7 +35,7 @@ export function useHits(typed: string): readonly Hit[] | undefined {
   return wanted === text ? data : undefined
 }
 
-/** A type that does not answer must not hide the others. */
+/** A failure of one type must not hide the others. */
 async function hitsOf(
   types: readonly EntityType[],
   text: string,
@@ -53,12 +53,12 @@ async function hitsOf(
   return found.flat()
 }
 
-/** By its words, or by the beginning of its name; undefined if the type has neither. */
+/** Returns a search, or a filter by the start of the name; undefined if the type allows neither. */
 function queryFor(type: EntityType, text: string): object | undefined {
   if (type.may.list === false) return undefined
   const shape = { limit: MOST_HITS, fields: ['id', ...namingFields(type)].join(',') }
   if (type.search) return { ...shape, search: text }
-  // Each of these can use an index; without capitals, all rows would be read.
+  // Each condition can use an index. Ignoring case would read all rows.
   const capital = text.charAt(0).toUpperCase() + text.slice(1)
   const conditions = soughtIn(type).flatMap(({ path, fold }) => {
     const by = fold === true ? `fold(${path})` : path

@@ -6,11 +6,11 @@ import { Icon, type IconName } from './icon.tsx'
 import { Keys } from './keys.tsx'
 import { useHits } from './palette-search.ts'
 
-/** Something that can be done from anywhere by its name. */
+/** A command that can be run by its name from anywhere. */
 export interface Command {
   readonly id: string
   readonly title: string
-  /** What it belongs to: "Go to", "Bookings". */
+  /** The group: "Go to", "Bookings". */
   readonly group: string
   readonly icon?: IconName
   readonly keys?: string
@@ -26,7 +26,7 @@ function renew(): void {
   for (const listener of listeners) listener()
 }
 
-/** Adds commands for as long as a component is there. Those of the page come before those of the console. */
+/** Adds commands while a component is mounted. Those of the page come before those of the console. */
 export function useCommands(commands: readonly Command[]): void {
   useEffect(() => {
     const source = Symbol()
@@ -49,7 +49,7 @@ function useAllCommands(): readonly Command[] {
   )
 }
 
-/** All words of the text begin a word of the title or group, in any order. */
+/** Whether each word of the text begins a word of the title or group, in any order. */
 function fits({ title, group }: Command, text: string): boolean {
   const words = `${group} ${title}`.toLowerCase().split(/[\s/]+/)
   return text
@@ -60,7 +60,7 @@ function fits({ title, group }: Command, text: string): boolean {
 
 const MOST = 50
 
-/** The commands that fit, and below them the Entities. `isWhole`: no more will come. */
+/** Returns the matching commands, followed by Entities. With `isWhole`, no more will come. */
 function useFound(text: string): { readonly found: readonly Command[]; readonly isWhole: boolean } {
   const commands = useAllCommands()
   const hits = useHits(text)

@@ -1,6 +1,6 @@
 import { encode } from 'uqr'
 
-/** A QR code as one path: dark on light in both themes, since some readers know no other. */
+/** A QR code as one path: dark on light in both themes, because some readers need that. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { border: 2 })
   const path = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')

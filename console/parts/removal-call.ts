@@ -9,7 +9,7 @@ import { useWrite } from '../writes.ts'
 export interface RemovalTarget {
   readonly entity: string
   readonly id?: number
-  /** In place of an id: deletes only. */
+  /** Instead of an id. Only for a delete. */
   readonly filter?: string
   readonly kind: 'delete' | 'restore'
 }
@@ -42,7 +42,7 @@ function readingPreview(target: RemovalTarget, withTargets: boolean) {
   }
 }
 
-/** What a deletion or a restore would do, and how to do exactly that. */
+/** Previews a delete or a restore, and does exactly that. */
 export function useRemoval(target: RemovalTarget, done: (total: number) => string) {
   const write = useWrite()
   const [withTargets, setWithTargets] = useState(false)

@@ -16,13 +16,13 @@ export type { RemovalTarget }
 
 interface RemovalProps {
   readonly target: RemovalTarget
-  /** What it is called: the name of one, or "5 orders". */
+  /** The name of the Entity, or "5 orders". */
   readonly name: string
   onClose(): void
   onDone?(): void
 }
 
-/** Shows what a deletion takes along, clears, and what stands against it; or what a restore brings back. Then does it. */
+/** Shows what a delete removes, clears and is blocked by, or what a restore brings back. Then does it. */
 export function Removal({ target, name, onClose, onDone }: RemovalProps) {
   const texts = useTexts()
   const words = texts.remove[target.kind]
@@ -111,7 +111,7 @@ interface GroupsProps {
 const OPEN = 8
 const LISTED = 50
 
-/** By type, with their names. */
+/** Entities by type, with their names. */
 function Groups({ title, changes, withFields = false }: GroupsProps) {
   const texts = useTexts()
   const { entities } = useModel()
@@ -154,7 +154,7 @@ interface AgainstProps {
   readonly target: RemovalTarget
 }
 
-/** `invoices.order`: a type and its field. Each leads to those that stand in the way, where it can be mended. */
+/** What blocks the removal: `invoices.order` is a type and its field. Each is a link to the blocking Entities. */
 function Against({ failure, title, target }: AgainstProps) {
   const texts = useTexts()
   const { entities } = useModel()

@@ -1,6 +1,6 @@
 import { type RefObject, useCallback } from 'react'
 
-/** `j` and `k`: the focus goes from row to row of a list. The row that has it is the one that keys act on. */
+/** Moves the focus from row to row with `j` and `k`. Other keys act on the focused row. */
 export function useRowFocus(list: RefObject<HTMLElement | null>, rows: string, target: string) {
   const focused = useCallback(
     (): HTMLElement | undefined =>

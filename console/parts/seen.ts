@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react'
 
 const AHEAD = '200px'
 
-/** Whether an element has come into view, or nearly: what only seen things need is read then. */
+/** Whether an element is in view, or nearly: data that only visible elements need is read then. */
 export function useSeen<T extends Element>(): [RefObject<T | null>, boolean] {
   const element = useRef<T>(null)
   const [isSeen, setSeen] = useState(false)
@@ -18,7 +18,7 @@ export function useSeen<T extends Element>(): [RefObject<T | null>, boolean] {
   return [element, isSeen]
 }
 
-/** Calls back whenever an element comes into view: the end of a list loads what follows. */
+/** Calls `reached` whenever an element comes into view: the end of a list loads the next page. */
 export function useReached(reached: () => void): RefObject<HTMLDivElement | null> {
   const element = useRef<HTMLDivElement>(null)
   const latest = useRef(reached)

@@ -4,7 +4,7 @@ import { EntityName } from './entity-name.tsx'
 
 const ENTITY = /\b([A-Za-z]\w*\/\d+)\b/
 
-/** A sentence of the API, with the Entities in it by their names, as links. */
+/** A sentence of the API, with Entities shown by name, as links. */
 export function Sentence({ text }: { readonly text: string }) {
   const { entities } = useModel()
   return text.split(ENTITY).map((part, at) => {

@@ -4,15 +4,15 @@ import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
 import { useUnloadGuard } from './use-unload-guard.ts'
 
-/** A secret that the server tells only once: a key, recovery codes. */
+/** A secret that the server sends only once: a key, recovery codes. */
 export interface Secret {
   readonly title: string
   readonly help: string
   readonly text: string
   readonly copy: string
-  /** What the button says by which somebody confirms that they have kept it. */
+  /** The label of the button that confirms that the secret was saved. */
   readonly kept: string
-  /** What else to say of it. */
+  /** More text about it. */
   readonly more?: ReactNode
 }
 
@@ -29,8 +29,8 @@ function change(next: readonly Shown[]): void {
 }
 
 /**
- * Shows a secret until somebody says that they have kept it. It does not belong to the page that asked for it: a page
- * may be drawn anew at any time, and the secret would be lost with it.
+ * Shows a secret until the user confirms that they have saved it. It is not part of the page that asked for it: that
+ * page may be rendered again at any time, and the secret would be lost.
  */
 export function showOnce(secret: Secret): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

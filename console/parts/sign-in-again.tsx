@@ -6,7 +6,7 @@ import { giveUp, useIsSessionOver } from '../session-end.ts'
 import { useTexts } from '../texts/index.ts'
 import { Dialog } from './dialog.tsx'
 
-/** Over whatever somebody was doing when their session ended. It goes on once they are signed in. */
+/** A dialog over the page when the session has ended. The page continues after the sign-in. */
 export function SignInAgain() {
   const texts = useTexts()
   const isOver = useIsSessionOver()

@@ -7,12 +7,12 @@ import { Icon, type IconName } from './icon.tsx'
 interface EmptyProps {
   readonly icon: IconName
   readonly title: string
-  /** What this page is for, and what to do now. */
+  /** What this page is for, and what to do. */
   readonly children?: ReactNode
   readonly action?: ReactNode
 }
 
-/** What stands where there is nothing yet. */
+/** Shown if there is no data yet. */
 export function Empty({ icon, title, children, action }: EmptyProps) {
   return (
     <div className="empty">
@@ -24,7 +24,7 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
   )
 }
 
-/** An error of a whole page or panel. */
+/** The error of a whole page or panel. */
 export function Failed({ error, retry }: { readonly error: unknown; retry?(): void }) {
   const texts = useTexts()
   return (
@@ -44,8 +44,8 @@ interface Query {
 }
 
 /**
- * How a query stands: nothing if all is well. What it has brought stays on the page when it cannot be renewed: somebody
- * may be reading it, or typing beside it.
+ * The state of a query: an error, loading, or nothing if all is well. Data stays on the page when a refetch fails: the
+ * user may be reading it, or typing beside it.
  */
 export function QueryState({ query: { data, error, refetch } }: { readonly query: Query }) {
   const texts = useTexts()
@@ -61,7 +61,7 @@ export function QueryState({ query: { data, error, refetch } }: { readonly query
 
 const PATIENCE_MS = 200
 
-/** Nothing for the first moment, so that nothing blinks. */
+/** Invisible at first, so that nothing flickers. */
 export function Loading() {
   const texts = useTexts()
   const [isSlow, setSlow] = useState(false)

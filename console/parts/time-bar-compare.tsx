@@ -9,7 +9,7 @@ import { QueryState } from './states.tsx'
 import { type Became, differenceBetween } from './time-bar-difference.ts'
 import type { Looked } from './time-bar-marks.ts'
 
-/** What changed between the moment that is shown and another one, which is now unless told. */
+/** Shows what changed between the moment that is shown and another one, by default now. */
 export function Compare({ looked, from }: { readonly looked: Looked; readonly from: string }) {
   const texts = useTexts()
   const [to, setTo] = useParameter('to')

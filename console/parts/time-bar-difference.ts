@@ -2,7 +2,7 @@ import { get, type Page } from '../api.ts'
 import type { Operation, OperationChange, OperationInFull } from '../operations.ts'
 import type { Looked } from './time-bar-marks.ts'
 
-/** What became of one Entity between two moments. */
+/** The change of one Entity between two moments. */
 export interface Became {
   readonly entity: string
   readonly id: number
@@ -12,7 +12,7 @@ export interface Became {
 
 export interface Difference {
   readonly all: readonly Became[]
-  /** There was more than is looked at. */
+  /** Whether there were more changes than were read. */
   readonly isPartial: boolean
 }
 
@@ -24,7 +24,7 @@ interface Step extends Pick<OperationChange, 'entity' | 'id' | 'kind' | 'changed
   readonly at: string
 }
 
-/** What was created, changed and deleted after one moment, up to another one. */
+/** Returns what was created, changed and deleted between two moments. */
 export async function differenceBetween(
   { entity, id }: Looked,
   from: string,
@@ -60,7 +60,7 @@ async function stepsOf({ id, at }: Operation, entity: string, signal: AbortSigna
   return data.filter((one) => one.entity === entity).map((one) => ({ ...one, at }))
 }
 
-/** Many changes of one Entity, oldest first, as one: from the first value to the last. */
+/** Merges the changes of each Entity, oldest first, into one: from the first value to the last. */
 export function fold(steps: readonly Step[]): readonly Became[] {
   const groups = Map.groupBy(
     steps.filter(({ id }) => id !== null),
@@ -82,7 +82,7 @@ export function fold(steps: readonly Step[]): readonly Became[] {
   })
 }
 
-/** Undefined: it was not there before, and is not there afterwards. */
+/** Returns undefined if it exists neither before nor afterwards. */
 function becomes(first: string, last: string, all: readonly Step[]): Became['kind'] | undefined {
   const isGone =
     last === 'purge' || all.findLast(({ kind }) => kind === 'delete' || kind === 'restore')?.kind === 'delete'

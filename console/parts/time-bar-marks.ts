@@ -5,7 +5,7 @@ import { useEntityType } from '../model.ts'
 import type { Operation, OperationChange } from '../operations.ts'
 import { paged } from '../query-cache.ts'
 
-/** The list or Entity whose past is looked at. */
+/** The list or Entity whose past is shown. */
 export interface Looked {
   readonly entity: string
   readonly id?: number
@@ -17,9 +17,9 @@ export interface Mark {
   readonly at: string
   readonly operation: string
   readonly actor: string | null
-  /** Of a list. */
+  /** The operation, for a list. */
   readonly done?: Operation
-  /** Of an Entity. */
+  /** The change, for an Entity. */
   readonly change?: Pick<OperationChange, 'kind' | 'changed'>
 }
 
@@ -31,7 +31,7 @@ interface HistoryEntry extends Pick<OperationChange, 'kind' | 'changed'> {
 
 const PAGE = 200
 
-/** When a list or an Entity was changed, oldest first. Of lists, callers who are no admins know their own changes. */
+/** Returns when a list or an Entity was changed, oldest first. For lists, only admins see the changes of others. */
 export function useMarks({ entity, id }: Looked) {
   const query = useInfiniteQuery({
     queryKey: id === undefined ? ['operations', 'marks', entity] : ['history', entity, id, 'marks'],
@@ -58,26 +58,26 @@ function markOfChange({ at, actor, operation, ...change }: HistoryEntry): Mark {
   return { at, time: Date.parse(at), operation, actor, change }
 }
 
-/** Oldest first. Of those at the same moment, one: nobody can stand between them. */
+/** Sorts oldest first, and keeps one of those with the same time: there is no state between them. */
 function inOrder(marks: readonly Mark[]): readonly Mark[] {
   const byTime = new Map(marks.toReversed().map((mark) => [mark.time, mark]))
   return [...byTime.values()].sort((a, b) => a.time - b.time)
 }
 
-/** The earliest moment that the journal of a type still knows; undefined if it keeps all. */
+/** Returns the earliest time in the journal of a type; undefined if it keeps everything. */
 export function useFloor(entity: string): number | undefined {
   const kept = useEntityType(entity)?.retention.journal_ms ?? null
   return kept === null ? undefined : Date.now() - kept
 }
 
-/** How many marks are not later than a moment: which of the states between them is shown. */
+/** Returns how many marks are not later than a moment. This is the index of the state shown. */
 export function countUntil(marks: readonly Mark[], at: string | undefined): number {
   if (at === undefined) return marks.length
   const time = Date.parse(at)
   return marks.filter((mark) => mark.time <= time).length
 }
 
-/** The moment of a state: right after its mark; the last one is now, the first one before anything is known. */
+/** Returns the moment of a state: right after its mark. The last state is now, the first is before all marks. */
 export function momentOf(marks: readonly Mark[], count: number): string | undefined {
   if (count >= marks.length) return undefined
   const [first] = marks

@@ -26,7 +26,7 @@ const AGO = [
   ['day', 24 * HOUR_MS],
 ] as const
 
-/** The slider over all that is known, and the ways to move on it. */
+/** The slider over the known past, and buttons to move on it. */
 export default function TimePanel({ looked, steps, stepped, close }: TimePanelProps) {
   const texts = useTexts()
   const [at, setAt] = useMoment()
@@ -102,7 +102,7 @@ export default function TimePanel({ looked, steps, stepped, close }: TimePanelPr
 
 const PLAY_MS = 1100
 
-/** Goes from change to change, from where one is, or from the beginning. */
+/** Plays the changes one by one, from the current moment or from the beginning. */
 function usePlay(count: number, marks: readonly Mark[], setAt: (at: string | undefined) => void) {
   const [isPlaying, setPlaying] = useState(false)
   const isEnd = count >= marks.length
@@ -134,7 +134,7 @@ const SNAP = 8
 const MANY = 10
 const PAUSE_MS = 120
 
-/** Drag, or arrow keys from change to change. While it is dragged, the page follows at a pace that it can keep. */
+/** Drag it, or use the arrow keys to go from change to change. During a drag, the page follows at its own pace. */
 function Slider({ marks, at, floor, setAt, step }: SliderProps) {
   const texts = useTexts()
   const [dragged, setDragged] = useState<number>()
@@ -195,7 +195,7 @@ const STEPS: Readonly<Record<string, number>> = {
 const BARS = 200
 const TALLEST = 20
 
-/** How much changed when, for the eye. */
+/** Shows when how much changed. */
 function Histogram({ places }: { readonly places: readonly number[] }) {
   const counts = new Map<number, number>()
   for (const one of places) {
@@ -218,7 +218,7 @@ function Histogram({ places }: { readonly places: readonly number[] }) {
   )
 }
 
-/** A moment, typed. */
+/** An input for a moment. */
 function Typed({ at, setAt }: { readonly at: string | undefined; setAt(at: string | undefined): void }) {
   const texts = useTexts()
   return (
@@ -241,7 +241,7 @@ interface WhereProps {
   readonly isEmpty: boolean
 }
 
-/** Where one is, in words. */
+/** The current moment, in words. */
 function Where({ at, mark, isEmpty }: WhereProps) {
   const texts = useTexts()
   const { admin } = useModel()

@@ -1,8 +1,8 @@
 import type { Mark } from './time-bar-marks.ts'
 
-/** How many places the slider has. */
+/** The number of positions of the slider. */
 export const PLACES = 1000
-/** How much of the way is for the changes, each as far as the next; the rest is for the time between them. */
+/** The share of the slider that is divided equally among the changes. The rest is divided by time. */
 const BY_CHANGES = 0.6
 const HOUR_MS = 3_600_000
 
@@ -19,8 +19,8 @@ interface Ends {
 }
 
 /**
- * From the first change to now. Changes come in bursts: on a plain scale most of them would be on one spot. So each has
- * some room of its own, and quiet times take less than they lasted.
+ * Maps time to slider positions, from the first change to now. Changes come in bursts: by time alone, most would be on
+ * one spot. So each change gets some room, and quiet times get less.
  */
 export function scaleOf(marks: readonly Mark[], { now, at, floor }: Ends): Scale {
   const last = Math.max(now, marks.at(-1)?.time ?? 0) + 1

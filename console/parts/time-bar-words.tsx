@@ -6,7 +6,7 @@ import { OperationSentence } from './operation-sentence.tsx'
 import type { Mark } from './time-bar-marks.ts'
 import { When } from './when.tsx'
 
-/** Who changed what at a moment, with the way to the operation. */
+/** Says who changed what at a moment, with a link to the operation. */
 export function MarkInWords({ mark }: { readonly mark: Mark }) {
   const texts = useTexts()
   return (

@@ -7,18 +7,18 @@ import { useKeys } from './keys.tsx'
 import { useCommands } from './palette.tsx'
 import type { Looked } from './time-bar-marks.ts'
 
-// Most pages are looked at as they are now.
+// Loaded when needed: most pages are viewed as they are now.
 const TimePanel = lazy(() => import('./time-bar-panel.tsx'))
 
 /**
- * Goes back in time, for any list or Entity: a button that says "Now", and a slider once it is opened. It sets `?at=` of
- * the page, with which the page reads the API. It belongs into the `bar` of a page, where it takes a line of its own.
+ * Goes back in time, for any list or Entity: a button "Now", and a slider once it is opened. It sets the page's `?at=`,
+ * with which the page reads the API. Put it into the `bar` of a page, where it takes its own line.
  */
 export function TimeBar({ entity, id }: Looked) {
   const texts = useTexts()
   const [at, setAt] = useMoment()
   const [isOpened, setOpened] = useState(false)
-  /** Steps that are still to be taken, once the panel knows where to. */
+  /** Steps to take once the panel has loaded the changes. */
   const [steps, setSteps] = useState(0)
   const mayLook = useEntityType(entity)?.may.history !== false
   const isOpen = isOpened || at !== undefined

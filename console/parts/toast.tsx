@@ -25,7 +25,7 @@ function change(next: readonly Shown[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Says something in the corner for a while. What was said just before is not said twice: its action is the newest. */
+/** Shows a message in the corner for a while. A repeated message replaces the one before. */
 export function showToast(toast: Toast): void {
   const last = toasts.at(-1)
   const before = last?.text === toast.text && last.tone === toast.tone ? toasts.slice(0, -1) : toasts
@@ -36,12 +36,12 @@ function dismiss(id: number): void {
   change(toasts.filter((one) => one.id !== id))
 }
 
-/** Of several, the key is for the newest that can be taken back. */
+/** Returns the newest toast with an action: the key belongs to it. */
 function newestOf(shown: readonly Shown[]): Shown | undefined {
   return shown.findLast((one) => one.action !== undefined)
 }
 
-/** The newest toast that can be taken back: `u` does it. */
+/** Runs the action of the newest toast that has one, for the key `u`. */
 export function undoNewest(): boolean {
   const newest = newestOf(toasts)
   if (newest === undefined) return false
@@ -60,10 +60,10 @@ export function Toasts() {
   )
   const texts = useTexts()
   const newest = newestOf(shown)
-  // A popover, so that it is above dialogs too.
+  // A popover, so that it is above dialogs.
   const box = useRef<HTMLElement>(null)
   useEffect(() => {
-    // Anew for each: a dialog that was opened later would be above it.
+    // Opened again for each toast: otherwise a dialog that opened later would cover it.
     box.current?.hidePopover()
     if (shown.length > 0) box.current?.showPopover()
   }, [shown])

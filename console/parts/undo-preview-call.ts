@@ -5,14 +5,14 @@ import type { OperationChange, OperationFilter } from '../operations.ts'
 import { usePlanned } from '../planned.ts'
 import { useWrite } from '../writes.ts'
 
-/** What is to be taken back: one operation, several, all that match, or the last change or the deletion of one Entity. */
+/** What to take back: one operation, several, all that match, or one step or the deletion of one Entity. */
 export type Undoing =
   | { readonly operation: string }
   | { readonly operations: readonly string[] }
   | { readonly filter: OperationFilter }
   | { readonly entity: string; readonly id: number; readonly step: 'undo' | 'redo' | 'restore' }
 
-/** What the API would do. */
+/** The answer of a dry run. */
 export interface UndoAnswer {
   readonly operation: string | null
   readonly undone?: number
@@ -58,7 +58,7 @@ function requestOf(undoing: Undoing): UndoRequest {
   return { path: 'operations/undo/', body: undoing.filter }
 }
 
-/** Only what is chosen: the undo of one Entity does not know all of them. */
+/** Sends only what is chosen, because the undo of one Entity does not take all parameters. */
 function parametersOf({ skip, targets, dependents, effects }: UndoChoices): object {
   const and = [...(targets ? ['targets'] : []), ...(dependents ? ['dependents'] : [])]
   return {
@@ -79,7 +79,7 @@ async function ask(undoing: Undoing, query: object, signal?: AbortSignal): Promi
   return answer as UndoAnswer
 }
 
-/** The preview of an undo, what is chosen, and how to do exactly what is shown. `done` is what the toast says. */
+/** Returns the preview of an undo, the choices, and a function that does what is shown. `done` is the toast's text. */
 export function useUndo(undoing: Undoing, done: string) {
   const write = useWrite()
   const [choices, setChoices] = useState(NONE)
@@ -100,7 +100,7 @@ export function useUndo(undoing: Undoing, done: string) {
     if (preview !== undefined)
       renew({ ...preview, changes: [...preview.changes, ...next.changes], next: next.next ?? null })
   }
-  /** The operation that did it; `null` if it was not done. */
+  /** Returns the operation that did it; `null` if it was not done. */
   const undo = async (): Promise<string | null> => {
     const received = await run()
     return received === undefined ? null : (received.headers.get('takeback-operation') ?? '')
@@ -108,7 +108,7 @@ export function useUndo(undoing: Undoing, done: string) {
   return { ...planned, choices, choose, run: undo, more }
 }
 
-/** Whether something is left to take back without what stands against it. Unknown until it was asked. */
+/** Whether anything could be taken back if conflicts were skipped. False until the server has answered. */
 export function useHasRest(undoing: Undoing, choices: UndoChoices, isEnabled: boolean): boolean {
   const { data } = useQuery({
     queryKey: ['undo rest', undoing, choices],
@@ -121,7 +121,7 @@ export function useHasRest(undoing: Undoing, choices: UndoChoices, isEnabled: bo
   return data !== undefined && data.total > 0
 }
 
-/** What stands against it, by Entity. */
+/** Returns the conflicts by Entity. */
 export function conflictsOf(error: unknown): Readonly<Record<string, readonly string[]>> {
   return error instanceof ApiError ? (error.errors ?? {}) : {}
 }

@@ -5,7 +5,7 @@ import { Actor } from './actor.tsx'
 import { EntityName } from './entity-name.tsx'
 import { When } from './when.tsx'
 
-/** Why Entities cannot be taken back, in plain words, with links to who and what it is. */
+/** Says in plain words why Entities cannot be taken back, with links to the actors and Entities involved. */
 export function Conflicts({ errors }: { readonly errors: Readonly<Record<string, readonly string[]>> }) {
   return (
     <ul className="conflicts">
@@ -25,7 +25,7 @@ export function Conflicts({ errors }: { readonly errors: Readonly<Record<string,
   )
 }
 
-/** `bookings/7` by its name; what is not an Entity, as it is. */
+/** Shows `bookings/7` by its name, and anything else as it is. */
 export function Named({ name }: { readonly name: string }) {
   const { entities } = useModel()
   const [entity = '', id = ''] = name.split('/')
@@ -35,16 +35,16 @@ export function Named({ name }: { readonly name: string }) {
 
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
 
-/** What can be done about a conflict. */
+/** A way to resolve a conflict. */
 export type Way = 'targets' | 'dependents'
 
-/** Whether one of these conflicts goes away by taking more back. */
+/** Whether one of these conflicts can be resolved by taking back more. */
 export function hasWay(errors: Readonly<Record<string, readonly string[]>>, way: Way): boolean {
   const sign = way === 'targets' ? /^refers to .*, which is deleted$/ : /^is referred to by /
   return Object.values(errors).some((sentences) => sentences.some((one) => sign.test(one)))
 }
 
-/** The sentences of the API, in the language of the person. One that is not known is shown as it came. */
+/** Translates the sentences of the API. An unknown one is shown as it is. */
 function Explained({ sentence }: { readonly sentence: string }) {
   const texts = useTexts()
   for (const [pattern, explain] of PATTERNS) {
@@ -121,7 +121,7 @@ const PATTERNS: readonly [RegExp, Explain][] = [
   ],
 ]
 
-/** `by users/3 at 2026-…, by …` */
+/** Shows who made changes: `by users/3 at 2026-…, by …`. */
 function Makers({ text }: { readonly text: string | undefined }) {
   const texts = useTexts()
   const makers = [...(text ?? '').matchAll(/by (\S+(?: as \S+)?) at (\S+Z)/g)]

@@ -23,18 +23,18 @@ export type { Undoing }
 
 interface UndoPreviewProps {
   readonly undoing: Undoing
-  /** What it is called: the title of the dialog. */
+  /** The title of the dialog. */
   readonly title?: string
-  /** What its button says. */
+  /** The label of the button. */
   readonly action?: string
-  /** What the toast says once it is done. */
+  /** The text of the toast when it is done. */
   readonly done?: string
   onClose(): void
-  /** The operation that took it back. */
+  /** Called with the operation that took it back. */
   onDone?(operation: string): void
 }
 
-/** Shows what an undo would do and what stands against it, then does exactly that. Used wherever an undo is offered. */
+/** Shows what an undo would do and its conflicts, then does exactly that. Used wherever an undo is offered. */
 export function UndoPreview({ undoing, title, action, done, onClose, onDone }: UndoPreviewProps) {
   const texts = useTexts()
   const undo = useUndo(undoing, done ?? texts.operations.undo.done)
@@ -87,7 +87,7 @@ export function UndoPreview({ undoing, title, action, done, onClose, onDone }: U
   )
 }
 
-/** How many operations it is about, if that is known. */
+/** Returns how many operations are undone, if that is known. */
 function countOf(undoing: Undoing): number | undefined {
   if ('filter' in undoing) return undefined
   return 'operations' in undoing ? undoing.operations.length : 1
@@ -131,7 +131,7 @@ function Outcome({ preview, more }: { readonly preview: UndoAnswer; more(): void
 
 type Changes = UndoAnswer['changes']
 
-/** Few are listed; of many of a type, the names stand behind each other. */
+/** A few Entities are listed; many are shown in one line per type. */
 function OutcomeOfTypes({ kind, changes }: { readonly kind: string; readonly changes: Changes }) {
   const texts = useTexts()
   const { entities } = useModel()
@@ -184,12 +184,12 @@ interface ChoicesProps {
   choose(change: Partial<UndoChoices>): void
 }
 
-/** Only what can help here, or is chosen already. */
+/** Only choices that can help, or are set already. */
 function Choices({ choices, conflicts, effects, undoing, choose }: ChoicesProps) {
   const texts = useTexts()
   const words = texts.operations.undo
   const against = Object.keys(conflicts).length > 0
-  // An undo of one Entity cannot leave anything out.
+  // An undo of one Entity cannot skip anything.
   const isStep = 'entity' in undoing
   const hasRest = useHasRest(undoing, choices, against && !isStep)
   const all: readonly [name: keyof UndoChoices, isOffered: boolean, text: string][] = [

@@ -3,13 +3,13 @@ import { explain } from '../explain.ts'
 import { useTexts } from '../texts/index.ts'
 
 interface Attempting {
-  /** Runs something at a click, and keeps its failure. */
+  /** Runs a function, and stores its error. */
   attempt(run: () => Promise<unknown>): void
-  /** What went wrong, in words. */
+  /** The error, in words. */
   readonly failure: string | undefined
 }
 
-/** For buttons outside forms: shows why a call failed. */
+/** For buttons outside of forms: shows why a call failed. */
 export function useAttempt(): Attempting {
   const texts = useTexts()
   const [failure, setFailure] = useState<string>()

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A text once nobody has changed it for so long. */
+/** Returns a text once it has not changed for a while. */
 export function useCalm(text: string, ms: number): string {
   const [calm, setCalm] = useState(text)
   useEffect(() => {

@@ -9,11 +9,11 @@ export interface Submitting {
   readonly error: unknown
   /** The error in words, unless it is about a field of the form. */
   readonly failure: string | undefined
-  /** What is wrong with one field. */
+  /** Returns the errors of one field. */
   wrong(path: string): readonly string[] | undefined
 }
 
-/** A form with uncontrolled inputs: what it does when it is sent, and what came of that. Nothing typed is lost. */
+/** A form with uncontrolled inputs: submits it, and has its errors. The inputs keep their content. */
 export function useSubmit(run: (values: Record<string, string>) => Promise<void>): Submitting {
   const texts = useTexts()
   const [isBusy, setBusy] = useState(false)

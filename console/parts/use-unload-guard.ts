@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** The browser asks before it leaves the page, as long as something would be lost. */
+/** Lets the browser ask before it leaves the page, while something would be lost. */
 export function useUnloadGuard(isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return

@@ -6,18 +6,18 @@ import { currentSettings } from '../settings.ts'
 import { useTexts } from '../texts/index.ts'
 import { Icon } from './icon.tsx'
 
-/** What a value is, as far as it is shown. */
+/** The parts of a field that are needed to show a value. */
 export type Shown = Pick<Item, 'type'> & Partial<Omit<Item, 'type'>>
 
 const LONGEST = 240
 const MOST_ITEMS = 3
 
-/** Whether values of a field stand at the right, one below the other. */
+/** Whether values of a field are aligned at the right. */
 export function isNumeric({ type }: Shown): boolean {
   return type === 'integer' || type === 'number' || type === 'decimal'
 }
 
-/** A value of any field in one line. Values are hostile: they are only ever text. */
+/** Shows any value in one line. Values are untrusted: they are only ever text. */
 export function Value({ field, value }: { readonly field: Shown; readonly value: unknown }): ReactNode {
   if (value === null || value === undefined || value === '') return <None />
   switch (field.type) {
@@ -60,7 +60,7 @@ function None() {
   )
 }
 
-/** A value in words, without marks and links: for exports, titles and the names of things. */
+/** Returns a value in words, without markup: for exports, titles and names. */
 export function textOf(field: Shown, value: unknown): string {
   if (value === null || value === undefined) return ''
   if (field.type === 'date') return formatDate(String(value))
@@ -76,7 +76,7 @@ function cut(text: string): string {
 
 const decimals = new Map<string, Intl.NumberFormat>()
 
-/** All of its digits: `10.50` has two behind the point, however large it is. */
+/** Formats a decimal with all of its digits: `10.50` keeps both after the point, however large it is. */
 export function formatDecimal(digits: string): string {
   if (!/^-?\d+(\.\d+)?$/.test(digits)) return digits
   const places = digits.split('.')[1]?.length ?? 0
@@ -86,7 +86,7 @@ export function formatDecimal(digits: string): string {
     decimals.get(key) ??
     new Intl.NumberFormat(language, { minimumFractionDigits: places, maximumFractionDigits: places })
   decimals.set(key, made)
-  // A number would lose digits; TypeScript knows texts only as literals.
+  // A number would lose digits. The type only accepts literals of numbers.
   return made.format(digits as `${number}`)
 }
 
@@ -109,7 +109,7 @@ function Choice({ field, value }: { readonly field: Shown; readonly value: strin
   )
 }
 
-/** A link to what is referred to, by its title if it was expanded. */
+/** A link to the target of a reference, by its title if it was expanded. */
 export function Reference({ to, value }: { readonly to: string | null; readonly value: unknown }) {
   const type = useModel().entities.find(({ name }) => name === to)
   const id = typeof value === 'object' && value !== null ? (value as Json).id : value
@@ -119,8 +119,8 @@ export function Reference({ to, value }: { readonly to: string | null; readonly 
 }
 
 /**
- * A link to a page of the console, in a cell. `Link` would listen to the address, and hundreds of cells pass by while
- * somebody scrolls: here the table follows it, see `data-to`.
+ * A link to a page of the console, in a cell. `Link` would subscribe to the address, and hundreds of cells pass by
+ * while the user scrolls. Instead, the table handles clicks by `data-to`.
  */
 export function CellLink({
   to,
@@ -169,7 +169,7 @@ function Inner({ field, value }: { readonly field: Shown; readonly value: unknow
   )
 }
 
-/** Only what a browser opens as a page is a link: `javascript:` is a text. */
+/** Only a web address becomes a link: `javascript:` stays text. */
 function Address({ value }: { readonly value: string }) {
   if (!/^https?:\/\//i.test(value))
     return (

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import { formatAgo, formatExactTime } from '../format.ts'
 
 const RENEW_MS = 30_000
-/** One for all times on a page: they agree with each other, and move on together. */
+/** One clock for all times on a page: they agree, and advance together. */
 let now = Date.now()
 const listeners = new Set<() => void>()
 
@@ -18,7 +18,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** A time, as people say it; the exact one when it is pointed at. */
+/** Shows a relative time; the exact one on hover. */
 export function When({ at }: { readonly at: string }) {
   const moment = useSyncExternalStore(subscribe, () => now)
   return (

@@ -1,4 +1,4 @@
-/** The sentences of the API about a value, in German. What is not known here stays as it came. */
+/** The API's sentences about values, in German. Unknown ones stay as they are. */
 const SENTENCES: readonly [pattern: RegExp, german: string][] = [
   [/^is required$/, 'wird benötigt'],
   [/^is required, since it is matched by$/, 'wird benötigt, weil danach gesucht wird'],
@@ -77,7 +77,7 @@ export function sentence(english: string): string {
   return english
 }
 
-/** What went wrong as a whole, by its code. */
+/** The API's error messages, by code. */
 export const codes: Readonly<Record<string, string>> = {
   invalid_data: 'Einige Werte stimmen noch nicht.',
   unauthenticated: 'Melden Sie sich zuerst an.',

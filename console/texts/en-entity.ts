@@ -1,4 +1,4 @@
-/** One Entity: its form. */
+/** The form of an Entity. */
 export const entity = {
   new: (type: string) => `New in ${type}`,
   create: 'Create',
@@ -100,7 +100,7 @@ export const entity = {
 
 export type EntityTexts = typeof entity
 
-/** Before something is deleted or restored. */
+/** The dialogs before a delete or a restore. */
 export const remove = {
   delete: {
     title: (name: string) => `Delete ${name}?`,

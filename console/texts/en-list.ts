@@ -1,4 +1,4 @@
-/** Lists: the grid, its filters, and what is done with many. */
+/** Lists: the grid, its filters, and bulk actions. */
 export const list = {
   empty: 'Nothing here yet',
   emptyHint: 'Create the first one here, or send it to the API.',
@@ -129,7 +129,7 @@ export const list = {
   },
 }
 
-/** What a page does, for programs. */
+/** The dialog that shows API calls. */
 export const tryApi = {
   title: 'Try the API',
   hint: 'What this page shows, as a program asks for it. $TOKEN is your token, or a key.',

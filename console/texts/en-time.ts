@@ -1,4 +1,4 @@
-/** The words of the pages about time: overview, operations, trash, and the bar with which one goes back. */
+/** The texts of the pages about time: overview, operations, trash, and the time bar. */
 
 type Verbs = Record<
   'create' | 'update' | 'delete' | 'restore' | 'purge' | 'migrate',
@@ -76,9 +76,9 @@ const verbs: Verbs = {
 }
 
 export const operations = {
-  /** Between the name of somebody and what they did. */
+  /** Between the Actor and the verb. */
   has: '',
-  /** What stands before, and behind, what was changed. */
+  /** The words before and after what was changed. */
   verbs,
   kinds: {
     create: 'Created',
@@ -94,7 +94,7 @@ export const operations = {
   typeInSentence: (label: string) => label.toLowerCase(),
   others: ' and more',
   secretChanged: 'changed; its value is never shown',
-  /** Around what was taken back, or what was done again. */
+  /** The words around what was taken back, or done again. */
   tookBack: ['took back “', '”'] as readonly [string, string],
   didAgain: ['redid “', '”'] as readonly [string, string],
   several: (count: number, isAgain: boolean) =>

@@ -14,7 +14,7 @@ const providerFailures: Readonly<Record<string, string>> = {
     'The provider did not send everything that a new account needs. Ask an admin to invite you.',
 }
 
-/** The words of the console in English. `de.ts` has the same ones in German. */
+/** The texts of the console in English. `de.ts` has the same in German. */
 export const en = {
   needsScript: 'The console of Takeback needs JavaScript.',
   skip: 'Skip to content',
@@ -34,9 +34,9 @@ export const en = {
     offline: 'The server does not answer. Your changes are not lost: try again in a moment.',
     outdated: 'This could not be brought up to date.',
     noType: 'There is no such type, or you may not see it.',
-    /** A sentence of the API about a value, in this language. */
+    /** Translates a sentence of the API about a value. */
     sentence: (english: string): string => english,
-    /** What the API says as a whole, in this language. */
+    /** Translates an error message of the API. */
     whole: (_code: string, english: string): string => english,
   },
   theme: { title: 'Appearance', system: 'Same as the system', light: 'Light', dark: 'Dark' },

@@ -7,7 +7,7 @@ const Words = createContext<Texts | undefined>(undefined)
 /** Around the whole console. */
 export const TextsProvider = Words.Provider
 
-/** The words of the console in the language of the person. */
+/** Returns the texts of the console in the user's language. */
 export function useTexts(): Texts {
   const texts = useContext(Words)
   if (texts === undefined) throw new Error('There is no <TextsProvider> around this.')

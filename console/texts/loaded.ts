@@ -1,6 +1,6 @@
 import { en, type Texts } from './en.ts'
 
-/** English is always there; another language is loaded by whoever wants it. */
+/** English is always loaded; other languages when they are chosen. */
 const loaded: { en: Texts; de?: Texts } = { en }
 
 export async function loadLanguage(language: 'en' | 'de'): Promise<void> {

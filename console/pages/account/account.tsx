@@ -8,7 +8,7 @@ import { Identities } from './identities.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
-/** How whoever is signed in signs in. */
+/** How the user signs in: password, second factor, passkeys and the like. */
 export default function Account() {
   const texts = useTexts()
   const me = useSignedIn()

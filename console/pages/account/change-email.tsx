@@ -6,7 +6,7 @@ import { PresentPassword, proofOf } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 
-/** The address changes when the link in a mail to the new one is followed. */
+/** Changes the e-mail address, once the link in a mail to the new address is followed. */
 export function ChangeEmail() {
   const texts = useTexts()
   const [sentTo, setSentTo] = useState<string>()

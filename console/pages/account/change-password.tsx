@@ -54,7 +54,7 @@ function ForgottenPassword() {
 export function PasswordChange({ min }: { readonly min: number }) {
   const texts = useTexts()
   const changed = useSessionChange()
-  // Anew, so that the passwords are gone from the page.
+  // The key of the form: a new one clears the passwords from the page.
   const [count, setCount] = useState(0)
   const { submit, isBusy, failure, wrong } = useSubmit(async ({ password = '', new_password = '' }) => {
     await auth.password({ password, new_password })

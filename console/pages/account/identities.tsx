@@ -8,7 +8,7 @@ import { useTexts } from '../../texts/index.ts'
 
 const IDENTITIES = ['auth', 'identities']
 
-/** The accounts at providers with which one can sign in here. */
+/** The user's accounts at providers, which can be used to sign in here. */
 export function Identities() {
   const texts = useTexts().account
   const queries = useQueryClient()

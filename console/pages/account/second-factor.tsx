@@ -14,7 +14,7 @@ import { useTexts } from '../../texts/index.ts'
 
 const FACTOR = ['auth', 'totp']
 
-/** An authenticator app, where the type of the account has it. */
+/** Sets up an authenticator app, if the user type allows it. */
 export function SecondFactor() {
   const texts = useTexts().account
   const { user_type } = useSignedIn()
@@ -69,7 +69,7 @@ function codeOrPassword({ code = '', password = '' }: Readonly<Record<string, st
   return code.trim() === '' ? { password } : { code: code.trim() }
 }
 
-/** Something that needs the password or a code: an account that a provider made has no password. */
+/** A form that asks for the password or a code. Accounts made by a provider have no password. */
 function Confirmed({ title, form, isDanger = false }: ConfirmedProps) {
   const { signIn } = useTexts()
   return (

@@ -22,7 +22,7 @@ interface WhoProps {
   readonly path: string
 }
 
-/** Who changed a field last, and when; nothing for those who may not see the history. */
+/** Shows who changed a field last, and when; nothing if the user may not see the history. */
 function Who({ type, id, path }: WhoProps) {
   const { data } = useHistory(type.name, id, type.may.history !== false)
   const change = lastChange(entriesOf(data), path)
@@ -41,7 +41,7 @@ interface NotesProps {
   dispatch(action: FormAction): void
 }
 
-/** What there is to say at fields that others have changed meanwhile. */
+/** Returns the notes for fields that others have changed meanwhile. */
 export function notesOf({ type, id, state, dispatch }: NotesProps) {
   const updated = state.updated.map((path) => [
     path,
@@ -96,11 +96,11 @@ interface ConflictDialogProps {
   readonly id: number
   readonly state: FormState
   onClose(): void
-  /** The fields that keep what others have saved. */
+  /** `theirs` are the fields that take the values of others. */
   onDecide(theirs: readonly string[]): void
 }
 
-/** Others have changed the same fields: both side by side, and a choice for each. */
+/** Shows fields that others have changed too, both values side by side, with a choice for each. */
 export function ConflictDialog({ type, id, state, onClose, onDecide }: ConflictDialogProps) {
   const texts = useTexts()
   const [theirs, setTheirs] = useState<ReadonlySet<string>>(new Set())

@@ -19,7 +19,7 @@ export function DeletedEntity({ type, data }: { readonly type: EntityType; reado
   )
 }
 
-/** Who deleted it, and the way back. */
+/** Shows who deleted the Entity, and a button to restore it. */
 export function DeletedBanner({ type, data }: { readonly type: EntityType; readonly data: EntityData }) {
   const texts = useTexts()
   const [isRestoring, setRestoring] = useState(false)

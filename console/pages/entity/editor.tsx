@@ -28,7 +28,7 @@ interface EditorProps {
   readonly data: EntityData
 }
 
-/** An Entity as it is now, to be changed by whoever may. */
+/** The form of an Entity as it is now. */
 export function EntityEditor({ type, data }: EditorProps) {
   const editor = useEditor(type, data)
   const { state } = editor
@@ -39,7 +39,7 @@ export function EntityEditor({ type, data }: EditorProps) {
   const leaving = useLeaving(changes > 0)
   const isDeleted = typeof data.deleted_at === 'string'
   useEntityActions({ type, data, may, remove: () => setDeleting(true) })
-  // What somebody types stays before them, even if others delete what it is for.
+  // Unsaved input stays on the page, even if others delete the Entity.
   if (isDeleted && changes === 0) return <DeletedEntity type={type} data={data} />
   return (
     <EntityFrame
@@ -139,7 +139,7 @@ function EditorForm({ type, data, editor, changes }: EditorFormProps) {
   )
 }
 
-/** What nobody fills in: computed, or set by the server, or not theirs to change. */
+/** Fields that the user cannot fill in: computed, set by the server, or not theirs to change. */
 function ReadOnly({ type, data }: EditorProps) {
   const shown = fieldsOf(type, 'edit').shown.filter(({ name }) => name in data)
   if (shown.length === 0) return null
@@ -184,7 +184,7 @@ function Actions({ type, data, may, remove, patch }: ActionProps & { readonly pa
   )
 }
 
-/** By keyboard, and by name in ⌘K. */
+/** Makes the actions available by keyboard, and by name in ⌘K. */
 function useEntityActions({ type, data, may, remove }: ActionProps): void {
   const texts = useTexts()
   const [, navigate] = useLocation()

@@ -13,13 +13,13 @@ interface EntityFrameProps {
   readonly type: EntityType
   readonly data: EntityData
   readonly actions?: ReactNode
-  /** What is special about it: a past state, deleted. */
+  /** Shown above the fields: that it is a past state, or deleted. */
   readonly banner?: ReactNode
   readonly mayRevert: boolean
   readonly children: ReactNode
 }
 
-/** What is around every Entity: what can be done, and beside it what is known about it. */
+/** The frame of every Entity page: actions, and beside the fields its history and referrers. */
 export function EntityFrame({ type, data, actions, banner, mayRevert, children }: EntityFrameProps) {
   const [, navigate] = useLocation()
   const [at] = useMoment()
@@ -40,7 +40,7 @@ export function EntityFrame({ type, data, actions, banner, mayRevert, children }
   )
 }
 
-/** All fields, only to be read. */
+/** All fields, read-only. */
 export function ShownFields({ type, data }: { readonly type: EntityType; readonly data: EntityData }) {
   return (
     <dl className="shown-fields">

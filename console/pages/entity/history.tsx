@@ -19,12 +19,12 @@ import { entriesOf, type HistoryEntry, useHistory } from './use-history.ts'
 interface HistoryProps {
   readonly type: EntityType
   readonly id: number
-  /** The version that is shown now. */
+  /** The version that the page shows. */
   readonly version: number
   readonly mayRevert: boolean
 }
 
-/** All that happened to an Entity, newest first. */
+/** The history of an Entity, newest first. */
 export function History({ type, id, version, mayRevert }: HistoryProps) {
   const texts = useTexts()
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useHistory(type.name, id)
@@ -33,7 +33,7 @@ export function History({ type, id, version, mayRevert }: HistoryProps) {
     if (hasNextPage && !isFetching) void fetchNextPage()
   })
   const entries = entriesOf(data)
-  // Of a deletion there is nothing to go back to, and the newest version is what there is now.
+  // A deletion has no state to revert to, and the newest version is the current one.
   const canRevert = (entry: HistoryEntry) => entry.kind !== 'delete' && entry.version !== entries[0]?.version
   return (
     <section className="side-part history" aria-labelledby="history">
@@ -108,7 +108,7 @@ function Entry({ type, entry, isShown, revert }: EntryProps) {
   )
 }
 
-/** Of a create, all that it was made of stands behind a click: it is long, and mostly what is still there. */
+/** Hides the values of a create behind a click: they are many, and mostly still the same. */
 function FirstValues({ type, entry }: { readonly type: EntityType; readonly entry: HistoryEntry }) {
   const texts = useTexts()
   const count = Object.keys(entry.changed ?? {}).filter((path) => path !== 'deleted_at').length
@@ -136,7 +136,7 @@ function EntryActions({
   const mayUndo = useMayUndo(actor)
   const [moment, setMoment] = useMoment()
   if (isShown && (moment !== undefined || kind !== 'update' || !mayUndo)) return null
-  // What is there now is reverted by nobody, but what made it so can be undone.
+  // The current version cannot be reverted to, but the change that made it can be undone.
   if (isShown)
     return (
       <div className="entry-actions">
@@ -160,7 +160,7 @@ function EntryActions({
   )
 }
 
-/** Whether the caller may be able to undo what an actor did: admins anything, others their own. A key may be theirs. */
+/** Whether the user may be able to undo an actor's changes: admins all, others their own. A key may be theirs. */
 function useMayUndo(actor: string | null): boolean {
   const model = useModel()
   const self = actorOf(useSignedIn(), model)

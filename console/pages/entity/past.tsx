@@ -13,7 +13,7 @@ interface PastEntityProps {
   readonly at: string
 }
 
-/** An Entity as it was: only to be read, and to be brought back. */
+/** An Entity as it was: read-only, with a button to bring that state back. */
 export function PastEntity({ type, data, at }: PastEntityProps) {
   const texts = useTexts()
   const [isReverting, setReverting] = useState(false)

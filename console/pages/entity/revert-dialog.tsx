@@ -17,12 +17,12 @@ import { useWrite } from '../../writes.ts'
 interface RevertDialogProps {
   readonly type: EntityType
   readonly id: number
-  /** The version to go back to. */
+  /** The version to revert to. */
   readonly entry: { readonly version: number; readonly at: string }
   onClose(): void
 }
 
-/** Shows what a revert changes, then does exactly that. */
+/** Shows what a revert would change, then does exactly that. */
 export function RevertDialog({ type, id, entry, onClose }: RevertDialogProps) {
   const texts = useTexts()
   const { preview, failure, isBusy, run } = useRevert(type.name, id, entry.version)
@@ -80,7 +80,7 @@ function useRevert(entity: string, id: number, version: number) {
     read: async () => (await revert({ dry_run: true }, { repeat: 'always' })).body as RemovalPreview,
     async perform({ plan }) {
       const received = await write(texts.history.reverted, () => revert({ plan }))
-      // The form opens with it at once.
+      // The form shows the new state at once.
       queries.setQueryData(['entity', entity, id, { at: undefined }], received.body)
       return received
     },

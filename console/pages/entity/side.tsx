@@ -15,11 +15,11 @@ interface SideProps {
   readonly type: EntityType
   readonly data: EntityData
   readonly mayRevert: boolean
-  /** Now: what refers to it is known of no other time. */
+  /** Whether the current state is shown: referrers are not known for the past. */
   readonly isNow: boolean
 }
 
-/** What is known about an Entity, beside its fields. */
+/** The column beside the fields: id, version and times, referrers, history. */
 export function Side({ type, data, mayRevert, isNow }: SideProps) {
   const { id, version } = data
   const hasHistory = type.may.history !== false

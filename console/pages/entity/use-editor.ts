@@ -10,7 +10,7 @@ import { type EntityType, nameOf } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { useWrite } from '../../writes.ts'
 
-/** The form of an Entity: what is typed, how it is saved, and what others do meanwhile. */
+/** The state of an Entity's form: the draft, saving, and changes by others meanwhile. */
 export function useEditor(type: EntityType, data: EntityData) {
   const texts = useTexts()
   const write = useWrite()
@@ -23,7 +23,7 @@ export function useEditor(type: EntityType, data: EntityData) {
   const [isDeciding, setDeciding] = useState(false)
   useEffect(() => dispatch({ act: 'arrived', data }), [data])
   const path = `${type.name}/${data.id}/`
-  /** Somebody else saved first: what they did comes into the form. */
+  /** Somebody else saved first: their changes are merged into the form. */
   const catchUp = async () => {
     const fresh = await get<EntityData>(path)
     queries.setQueryData(['entity', type.name, data.id, { at: undefined }], fresh)
@@ -70,7 +70,7 @@ export function useEditor(type: EntityType, data: EntityData) {
       setSaving(false)
     }
   }
-  /** Ends conflicts: those named with what others have saved, the rest with what was typed. */
+  /** Ends the conflicts: fields in `theirs` take the values of others, the rest keep what was typed. */
   const decide = (theirs: readonly string[]) => {
     const action = { act: 'resolve', paths: Object.keys(state.conflicts), theirs } as const
     setDeciding(false)

@@ -2,7 +2,7 @@ import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query'
 import { get, type Page } from '../../api.ts'
 import { paged } from '../../query-cache.ts'
 
-/** One change of an Entity, as its history tells it. */
+/** One change of an Entity, as its history lists it. */
 export interface HistoryEntry {
   readonly version: number
   readonly kind: string
@@ -18,7 +18,7 @@ export interface HistoryEntry {
 
 const PAGE = 20
 
-/** The history, newest first, a page at a time. */
+/** Returns the history, newest first, page by page. */
 export function useHistory(entity: string, id: number, isEnabled = true) {
   return useInfiniteQuery({
     queryKey: ['history', entity, id],
@@ -31,7 +31,7 @@ export function entriesOf(data: InfiniteData<Page<HistoryEntry>> | undefined): r
   return data?.pages.flatMap((page) => page.data) ?? []
 }
 
-/** The newest change of a field, or of a part of it. */
+/** Returns the newest change of a field, or of a part of it. */
 export function lastChange(entries: readonly HistoryEntry[], path: string): HistoryEntry | undefined {
   return entries.find(({ changed }) =>
     Object.keys(changed ?? {}).some((one) => one === path || one.startsWith(`${path}.`)),

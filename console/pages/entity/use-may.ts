@@ -4,7 +4,7 @@ import type { EntityType } from '../../model.ts'
 
 const ACTIONS = ['update', 'delete'] as const
 
-/** What may be done to this Entity. Where it depends on the Entity, the server is asked. */
+/** Returns which actions the user may do with this Entity. If the model says `some`, the server is asked. */
 export function useMay(type: EntityType, id: number): Record<(typeof ACTIONS)[number], boolean> {
   const open = ACTIONS.filter((action) => type.may[action] === 'some')
   const { data } = useQuery({

@@ -21,7 +21,7 @@ interface Preview {
 
 const MOST_SHOWN = 10
 
-/** Ends a key; if one likes, with all that it did since a time taken back, shown before it is done. */
+/** Ends a key. On request, also takes back everything it did since a time, after a preview. */
 export function EndKey({ of: key, onClose }: { readonly of: Key; onClose(): void }) {
   const texts = useTexts()
   const queries = useQueryClient()

@@ -23,7 +23,7 @@ export const ACTIONS = ['read', 'create', 'update', 'delete', 'restore', 'purge'
 
 export const LIMITS = ['changes_per_operation', 'changes_per_hour', 'deletes_per_day'] as const
 
-/** What a key may do, in one line. */
+/** Returns what a key may do, in one line. */
 export function rightsOf({ can }: Key, texts: Texts['keys']): string {
   if (can === null) return texts.asUser
   const named = (action: string) => texts.actions[action as (typeof ACTIONS)[number]]?.toLowerCase() ?? action

@@ -16,7 +16,7 @@ import { NewKey } from './new-key.tsx'
 
 const PAGE = 100
 
-/** Keys of programs and agents: one's own; for admins those of everybody, or of `?user=users/5`. */
+/** The user's keys for programs and agents; for admins those of everybody, or of `?user=users/5`. */
 export default function Keys() {
   const texts = useTexts()
   const [user] = useParameter('user')

@@ -11,12 +11,12 @@ import { useTexts } from '../../texts/index.ts'
 import { ACTIONS, LIMITS } from './key.ts'
 
 interface NewKeyProps {
-  /** In whose name it acts: `users/5`. Undefined: oneself. */
+  /** The user in whose name the key acts: `users/5`. Undefined means oneself. */
   readonly user: string | undefined
   onClose(): void
 }
 
-/** Makes a key, and shows it: once. */
+/** Creates a key, and shows it once. */
 export function NewKey({ user, onClose }: NewKeyProps) {
   const texts = useTexts()
   const queries = useQueryClient()
@@ -161,7 +161,7 @@ function Limits({ wrong }: { wrong(path: string): readonly string[] | undefined 
   )
 }
 
-/** The form as the API takes it. */
+/** Converts the form to the body of the API call. */
 function termsOf(values: Record<string, string>) {
   const entities: Record<string, string[]> = {}
   for (const name of Object.keys(values)) {
@@ -174,7 +174,7 @@ function termsOf(values: Record<string, string>) {
   })
   const can = {
     ...(values.rights === 'read' && { read_only: true }),
-    // Even if it is empty: a key for nothing is not a key for everything.
+    // Even if it is empty: no rights must not become all rights.
     ...(values.rights === 'some' && { entities }),
   }
   return {

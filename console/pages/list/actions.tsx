@@ -7,7 +7,7 @@ import { useTexts } from '../../texts/index.ts'
 import { ExportMenu } from './export-menu.tsx'
 import type { ListPart } from './list-part.ts'
 
-/** At the right of the title. */
+/** The buttons at the right of the title. */
 export function ListActions(part: ListPart) {
   const { type, view } = part
   const texts = useTexts()
@@ -26,7 +26,7 @@ export function ListActions(part: ListPart) {
   )
 }
 
-/** What the page shows. The fields are named only if somebody has chosen them, and references without options. */
+/** Returns the API call for this page: `fields` only if the user chose columns, and `expand` without its options. */
 export function callOf({ type, request, columns }: Pick<ListPart, 'type' | 'request' | 'columns'>) {
   const { fields, expand, ...query } = request.query
   return listCall(type.name, {

@@ -12,7 +12,7 @@ import { SummaryMenu } from './summary-menu.tsx'
 import { useTotal } from './use-rows.ts'
 import { ViewsMenu } from './views-menu.tsx'
 
-/** Above the grid: what is shown of the list. */
+/** The bar above the grid, which says what the list shows. */
 export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
   const { type, view, change } = part
   return (
@@ -34,7 +34,7 @@ export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
   )
 }
 
-/** They stay together where the bar has several lines. */
+/** These stay together if the bar wraps. */
 function ListTools(part: ListPart) {
   const { type, view, change } = part
   const texts = useTexts()
@@ -58,7 +58,7 @@ function ListTools(part: ListPart) {
   )
 }
 
-/** How many there are, and of how many if only some are shown. */
+/** Shows how many rows there are; with a filter, of how many in total. */
 function Count({ view, request, total }: ListPart) {
   const texts = useTexts()
   const isNarrowed = view.filter !== undefined || view.search !== undefined
@@ -77,7 +77,7 @@ function Count({ view, request, total }: ListPart) {
 
 const PAUSE_MS = 200
 
-/** The words to find. It waits until somebody pauses. */
+/** The search input. It searches once the user pauses. */
 function Search({
   value = '',
   onChange,

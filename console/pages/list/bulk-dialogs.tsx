@@ -19,7 +19,7 @@ interface BulkDialogProps {
   /** How many are selected; undefined while they are counted. */
   readonly count: number | undefined
   onClose(): void
-  /** What is selected has been dealt with. */
+  /** Called after everything selected was changed. */
   onDone(): void
 }
 
@@ -27,7 +27,7 @@ export default function BulkDialog(props: BulkDialogProps) {
   return props.kind === 'update' ? <EditAll {...props} /> : <RemoveAll {...props} kind={props.kind} />
 }
 
-/** Deletes or restores all that are selected, after a look at what goes along. */
+/** Deletes or restores everything selected, after a preview. */
 function RemoveAll({
   type,
   chosen,
@@ -69,7 +69,7 @@ function useTitle({ label, name }: EntityType, kind: Bulk['kind'], count: number
     : words.ask[kind](count, formatNumber(count), label ?? name.replaceAll('_', ' '))
 }
 
-/** Sets one field of all that are selected. */
+/** Sets one field of everything selected. */
 function EditAll({ type, chosen, kind, count, onClose, onDone }: BulkDialogProps) {
   const texts = useTexts()
   const words = texts.list.bulk
@@ -91,9 +91,9 @@ function EditAll({ type, chosen, kind, count, onClose, onDone }: BulkDialogProps
 
 interface OneFieldProps {
   readonly type: EntityType
-  /** A value that is unique cannot be given to several. */
+  /** Whether several are selected: a unique value cannot be given to them. */
   readonly isMany: boolean
-  /** What was shown is out of date. */
+  /** Called when the input has changed, so that the preview is out of date. */
   onChange(): void
   onShow(bulk: Bulk): void
 }

@@ -22,13 +22,13 @@ import {
 interface BulkDoing {
   readonly preview: BulkPreview | undefined
   readonly failure: unknown
-  /** The data is different from what was shown: it is shown anew. */
+  /** Whether the data has changed since the preview, which is then shown again. */
   readonly hasMoved: boolean
   readonly isBusy: boolean
   run(): Promise<boolean>
 }
 
-/** Shows what would be done, then does exactly that. `bulk` is undefined while somebody chooses. */
+/** Shows what would be done, then does exactly that. `bulk` is undefined while the user is choosing. */
 export function useBulk(chosen: Chosen, bulk: Bulk | undefined, done: (total: number) => string): BulkDoing {
   const write = useWrite()
   const { ids, isAll } = chosen.selection
@@ -45,7 +45,7 @@ export function useBulk(chosen: Chosen, bulk: Bulk | undefined, done: (total: nu
 
 const NOTHING: Bulk = { kind: 'update', body: {} }
 
-/** What would happen, in words and with the first of the Entities. */
+/** Shows what would happen, in words, with the first Entities. */
 export function BulkOutcome({ doing }: { readonly doing: BulkDoing }): ReactNode {
   const texts = useTexts()
   const { preview, failure } = doing
@@ -67,7 +67,7 @@ export function BulkOutcome({ doing }: { readonly doing: BulkDoing }): ReactNode
 
 const MOST_SHOWN = 12
 
-/** "12 Orders are deleted". Of more than a page of changes, only the sum is known. */
+/** Says "12 Orders are deleted". If there is more than a page of changes, only the sum is known. */
 function Counts({ preview }: { readonly preview: BulkPreview }) {
   const texts = useTexts()
   const { entities } = useModel()
@@ -113,7 +113,7 @@ function Refused({ failure }: { readonly failure: unknown }) {
   )
 }
 
-/** The buttons of a dialog that shows something first. */
+/** The buttons of a dialog with a preview. */
 export function BulkButtons({
   doing,
   text,

@@ -4,20 +4,20 @@ import { type EntityData, get, type Json, type Page, send } from '../../api.ts'
 import type { Selection } from './selection.ts'
 import type { View } from './view.ts'
 
-/** What is to be done with all that are selected, as one operation. */
+/** An action on everything selected, as one operation. */
 export type Bulk =
   | { readonly kind: 'update'; readonly body: Json }
   | { readonly kind: 'delete' }
   | { readonly kind: 'restore' }
 
-/** Whom it concerns. */
+/** The selected Entities. */
 export interface Chosen {
   readonly entity: string
   readonly selection: Selection
   readonly view: View
 }
 
-/** What it would do. */
+/** What a bulk action would do. */
 export interface BulkPreview {
   readonly total: number
   readonly changes: readonly OperationChange[]
@@ -25,7 +25,7 @@ export interface BulkPreview {
   readonly next: string | null
 }
 
-/** Too many to be named one by one. */
+/** More Entities are selected than one batch can name. */
 export class TooManySelected extends Error {}
 
 interface Call {
@@ -34,14 +34,14 @@ interface Call {
   readonly sent: Sent
 }
 
-/** In a filter there is room for about 97 values. */
+/** A filter can hold about 97 values. */
 const MOST_IN_FILTER = 90
-/** The parts of a batch. */
+/** The most parts that a batch can have. */
 export const MOST_IN_BATCH = 1000
 const PAGE = 200
 
 async function callOf({ entity, selection, view }: Chosen, bulk: Bulk): Promise<Call> {
-  // A write by a filter takes no search, and no deleted ones.
+  // A write by a filter takes no search, and finds no deleted Entities.
   const isByFilter = selection.isAll && view.search === undefined && bulk.kind !== 'restore'
   if (isByFilter) return byFilter(entity, view.filter ?? 'true', bulk)
   const ids = selection.isAll ? await idsOf(entity, view) : [...selection.ids]
@@ -66,7 +66,7 @@ function partOf(entity: string, id: number, bulk: Bulk): Json {
   return { method: 'DELETE', path: bulk.kind === 'restore' ? `${path}?restore=1` : path }
 }
 
-/** The ids of all that a list shows. One more than a batch takes is enough to know that they are too many. */
+/** Returns the ids of all rows of a list. It stops at one more than a batch takes: that is too many already. */
 async function idsOf(entity: string, { filter, search, trashed }: View): Promise<readonly number[]> {
   const ids: number[] = []
   let cursor: string | null | undefined
@@ -79,7 +79,7 @@ async function idsOf(entity: string, { filter, search, trashed }: View): Promise
   return ids
 }
 
-/** A page of what would be done. */
+/** Returns a page of what would be done. */
 export async function previewBulk(chosen: Chosen, bulk: Bulk, cursor?: string): Promise<BulkPreview> {
   const { method, path, sent } = await callOf(chosen, bulk)
   const query = { ...sent.query, dry_run: 1, cursor }

@@ -6,7 +6,7 @@ import type { ListPart } from './list-part.ts'
 
 const ColumnsChoice = lazy(() => import('./columns-choice.tsx'))
 
-/** Which columns there are, and in which order. */
+/** The menu that chooses columns and their order. */
 export function ColumnsMenu({ type, columns }: Pick<ListPart, 'type' | 'columns'>) {
   const texts = useTexts()
   return (

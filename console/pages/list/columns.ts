@@ -7,7 +7,7 @@ export interface Column {
   readonly path: string
   readonly label: string
   readonly field: Shown
-  /** What `sort` calls it; undefined if it cannot be sorted by. */
+  /** The path for `sort`; undefined if the column cannot be sorted. */
   readonly sort?: string
   readonly isFilterable: boolean
   readonly width: number
@@ -30,7 +30,7 @@ const WIDTHS: Readonly<Record<string, number>> = {
   json: 220,
 }
 
-/** All columns of a type: its fields, those of objects by their dot paths, and what every Entity has. */
+/** Returns all columns of a type: its fields, those of objects by dot path, and the fields of every Entity. */
 export function columnsOf(type: EntityType, { entities }: Model, texts: Texts): readonly Column[] {
   const own = type.fields.flatMap((field) => fieldColumns(field, '', entities))
   const every = (path: string, label: string, kind: string): Column => ({
@@ -69,14 +69,14 @@ function fieldColumns(field: Field, above: string, types: readonly EntityType[])
   ]
 }
 
-/** People sort references by what they read. */
+/** A reference is sorted by the title of its target, because that is what people read. */
 function titleOf({ to }: Field, types: readonly EntityType[]): string {
   const target = types.find(({ name, may }) => name === to && may.list !== false)
   const title = target?.fields.find(({ path }) => path === target.title)
   return title?.sortable === true ? title.path : 'id'
 }
 
-/** How much a field tells about an Entity at a glance. */
+/** How much each type of field says about an Entity at a glance. */
 const TELLING: Readonly<Record<string, number>> = {
   choice: 6,
   ref: 6,
@@ -92,7 +92,7 @@ const TELLING: Readonly<Record<string, number>> = {
   list: 1,
 }
 
-/** The columns that a list has before somebody chooses: the title, what tells most, and when it was changed. */
+/** Returns the default columns: the title, the most telling fields, and when it was changed. */
 export function defaultColumns(type: EntityType, all: readonly Column[]): readonly Column[] {
   const telling = ({ path, field }: Column) => (TELLING[field.type] ?? 0) - (path.includes('.') ? 2 : 0)
   const own = all.filter(({ path }) => path !== type.title && !EVERY.includes(path))
@@ -101,7 +101,7 @@ export function defaultColumns(type: EntityType, all: readonly Column[]): readon
     .slice(0, MOST_BY_ITSELF)
     .filter((one) => telling(one) > 0)
   const title = all.find(({ path }) => path === (type.title ?? 'id'))
-  // A name is what people look for.
+  // People look for the name, so its column is wide.
   const named = title === undefined || type.title === null ? title : { ...title, width: 260 }
   const changed = all.find(({ path }) => path === 'updated_at')
   return [named, ...own.filter((one) => chosen.includes(one)), changed].filter((one) => one !== undefined)
@@ -109,7 +109,7 @@ export function defaultColumns(type: EntityType, all: readonly Column[]): readon
 
 const EVERY: readonly string[] = ['id', 'created_at', 'updated_at', 'deleted_at', 'version']
 
-/** `title:240,guests` of the address. Unknown names are passed over: the declaration may have changed. */
+/** Parses `title:240,guests` from the address. Unknown names are skipped: the declaration may have changed. */
 export function readColumns(text: string | undefined, all: readonly Column[]): readonly Column[] | undefined {
   if (text === undefined) return undefined
   const chosen = text.split(',').flatMap((part) => {
@@ -133,7 +133,7 @@ export function withinWidths(width: number): number {
   return Number.isFinite(width) ? Math.min(WIDEST, Math.max(NARROWEST, width)) : 200
 }
 
-/** The references among the columns, to be returned with what names them: by type, the fields that do. */
+/** Returns the `expand` for the references among the columns, with the fields that name each type. */
 export function expandOf(
   columns: readonly Column[],
   names: ReadonlyMap<string, readonly string[]>,

@@ -8,7 +8,7 @@ import { useTexts } from '../../texts/index.ts'
 import type { Format } from './export.ts'
 import type { ListPart } from './list-part.ts'
 
-/** A file with all that the list shows, or with what is selected. */
+/** Downloads everything that the list shows, or the selected rows, as a file. */
 export function ExportMenu({ isSelected, ...part }: ListPart & { readonly isSelected: boolean }) {
   const texts = useTexts()
   const { run, count } = useExport(part, isSelected)

@@ -10,7 +10,7 @@ export interface Exported {
   readonly entity: string
   readonly view: View
   readonly sort: string | undefined
-  /** Undefined: all that the list shows. */
+  /** Undefined means everything that the list shows. */
   readonly selection?: Selection
   readonly columns: readonly Column[]
 }
@@ -18,7 +18,7 @@ export interface Exported {
 const PAGE = 200
 const AT_ONCE = 90
 
-/** Reads all pages, and tells how far it is. */
+/** Reads all pages, and reports its progress. */
 async function readAll(what: Exported, tell: (count: number) => void): Promise<EntityData[]> {
   const { filter, search, trashed, at } = what.view
   const ids = what.selection === undefined || what.selection.isAll ? undefined : [...what.selection.ids]
@@ -36,7 +36,7 @@ async function readAll(what: Exported, tell: (count: number) => void): Promise<E
   return rows
 }
 
-/** A filter has room for about 97 ids. */
+/** Splits ids into several filters, because a filter can hold about 97 values. */
 function filtersOf(filter: string | undefined, ids: readonly number[] | undefined): (string | undefined)[] {
   if (ids === undefined) return [filter]
   const count = Math.ceil(ids.length / AT_ONCE)
@@ -46,7 +46,7 @@ function filtersOf(filter: string | undefined, ids: readonly number[] | undefine
   )
 }
 
-/** The file, as its bytes. */
+/** Returns the content of the file. */
 export async function exportFile(
   what: Exported,
   format: Format,
@@ -57,7 +57,7 @@ export async function exportFile(
   return new Blob(['\uFEFF', csvOf(rows, what.columns)], { type: 'text/csv;charset=utf-8' })
 }
 
-/** RFC 4180. The first column is always the id, so that rows can be found again. */
+/** Returns CSV (RFC 4180). The first column is always the id, so that rows can be identified. */
 export function csvOf(rows: readonly EntityData[], columns: readonly Column[]): string {
   const paths = ['id', ...columns.map(({ path, field }) => (field.type === 'ref' ? `${path}.id` : path))]
   const unique = [...new Set(paths)]
@@ -69,17 +69,17 @@ function cellOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'object') return quoted(JSON.stringify(value))
   if (typeof value !== 'string') return String(value)
-  // A spreadsheet would run it as a formula. Numbers are none.
+  // Escaped, because a spreadsheet would run it as a formula. Numbers are not formulas.
   const isFormula = /^\s*[=+\-@]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value)
   return quoted(isFormula ? `'${value}` : value)
 }
 
-/** Some spreadsheets take a semicolon or a tab for the end of a cell. */
+/** Some spreadsheets end a cell at a semicolon or a tab, too. */
 function quoted(text: string): string {
   return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Gives a file to whoever sits before the browser. */
+/** Lets the browser download a file. */
 export function download(file: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(file)

@@ -4,7 +4,7 @@ import { createCall, curlOf } from '../../parts/api-call.ts'
 import { Code } from '../../parts/api-dialog.tsx'
 import { useTexts } from '../../texts/index.ts'
 
-/** How a program would create the first one. */
+/** Shows how a program would create the first Entity. */
 export default function FirstCall({ type }: { readonly type: EntityType }) {
   const texts = useTexts()
   return (
@@ -15,7 +15,7 @@ export default function FirstCall({ type }: { readonly type: EntityType }) {
   )
 }
 
-/** What must be sent, with values that could be right. */
+/** Returns the required fields, with plausible values. */
 function exampleOf(fields: readonly Field[]): Json {
   return Object.fromEntries(
     fields.filter(({ required }) => required).map((field) => [field.name, exampleValue(field)]),

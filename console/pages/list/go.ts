@@ -4,7 +4,7 @@ import type { Column } from './columns.ts'
 import type { From } from './places.ts'
 import { readSort, type SortKey } from './view.ts'
 
-/** What a list is sorted by first: one can go to a value of it. */
+/** The first sort key of a list: the user can go to a value of it. */
 export interface Order extends SortKey {
   readonly label: string
   readonly field: Shown
@@ -17,7 +17,7 @@ export function orderOf(sort: string, columns: readonly Column[], { entities }: 
   return { ...key, label: column.label, field: sortedField(column, entities) }
 }
 
-/** A reference is sorted by the title of what it refers to. */
+/** Returns the field that a column sorts by: for a reference, the title of its target. */
 function sortedField({ path, sort, field }: Column, types: readonly EntityType[]): Shown {
   if (field.type !== 'ref') return field
   const target = types.find(({ name }) => name === field.to)
@@ -25,7 +25,7 @@ function sortedField({ path, sort, field }: Column, types: readonly EntityType[]
   return fieldAt(target?.fields ?? [], title) ?? { type: 'integer' }
 }
 
-/** What `go` of the address means: `end`, or a value as JSON. Undefined for the top, and for what is no such value. */
+/** Parses `go` of the address: `end`, or a value as JSON. Undefined for the top, or if the value is invalid. */
 export function fromOf(go: string | undefined, order: Order | undefined, isPast: boolean): From | undefined {
   if (go === 'end') return 'end'
   if (go === undefined || order === undefined) return undefined
@@ -34,7 +34,7 @@ export function fromOf(go: string | undefined, order: Order | undefined, isPast:
   const isFolded = order.field.type === 'text' && order.field.sort === 'fold' && !isPast
   const by = isFolded ? `fold(${order.path})` : order.path
   if (!order.isDown) return { conditions: [`${by} >= ${value}`] }
-  // What has no value comes last.
+  // In descending order, rows without a value come last.
   return { conditions: [`${by} <= ${value}`, `${by} <= ${value} || ${order.path} == null`] }
 }
 
@@ -46,10 +46,10 @@ function parsed(json: string): unknown {
   }
 }
 
-/** All texts that begin with another one come before it and this. */
+/** Sorts after all texts that begin with the same characters. */
 const LAST = '\u{10FFFF}'
 
-/** Whether one can go to a value of a field. */
+/** Whether the user can go to a value of a field. */
 export function canGoTo({ type }: Shown): boolean {
   return LITERALS[type] !== undefined
 }
@@ -58,7 +58,7 @@ const text = (value: unknown, { isDown }: SortKey) =>
   typeof value === 'string' && value !== '' ? JSON.stringify(isDown ? value + LAST : value) : undefined
 const number = (value: unknown) => (typeof value === 'number' ? String(value) : undefined)
 
-/** A value as a filter has it; undefined if it is none of the type. */
+/** Converts a value to a literal for a filter; undefined if it does not fit the type. */
 const LITERALS: Readonly<Record<string, (value: unknown, key: SortKey) => string | undefined>> = {
   text,
   email: text,

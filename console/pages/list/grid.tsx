@@ -29,9 +29,9 @@ export interface GridProps {
   readonly changed: ReadonlySet<number>
   readonly total: number | undefined
   readonly hasMore: boolean
-  /** The place of the first row among all; undefined if nobody knows how many are above it. */
+  /** The place of the first loaded row in the whole list; undefined if it is not known how many are above. */
   readonly above: number | undefined
-  /** Something else was asked for. */
+  /** Whether the rows are those of an earlier request. */
   readonly isBehind: boolean
   readonly head: Omit<HeadProps, 'columns'>
   readonly selecting: Selecting
@@ -40,11 +40,11 @@ export interface GridProps {
   hrefOf(id: number): string
 }
 
-/** Rows that are on their way stand at the end of those that are there. */
+/** The most placeholders shown after the loaded rows for rows that are still being read. */
 const MOST_WAITING = 20
 const TICK_WIDTH = 40
 
-/** A table of which only the rows in sight are there. The others are the height of two empty ones. */
+/** A table that renders only the rows in sight. Two empty blocks take the height of the others. */
 export function Grid(props: GridProps) {
   const { loaded, hasMore, store, isPhone, total } = props
   const texts = useTexts()
@@ -80,7 +80,7 @@ export function Grid(props: GridProps) {
 interface TableProps extends GridProps {
   readonly inSight: InSight
   readonly height: number
-  /** Of all rows, also those on their way. */
+  /** The number of all rows, including those still being read. */
   readonly count: number
 }
 
@@ -126,7 +126,7 @@ function GridTable(props: TableProps) {
 
 type TableHeadProps = Pick<GridProps, 'columns' | 'head' | 'isPhone' | 'loaded' | 'selecting'>
 
-/** It does not change while somebody scrolls. */
+/** Memoized: it does not change while the user scrolls. */
 const Head = memo(function Head({ columns, head, isPhone, loaded, selecting }: TableHeadProps) {
   const texts = useTexts()
   const isFull = useMemo(
@@ -206,7 +206,7 @@ function Space({ height }: { readonly height: number }) {
   )
 }
 
-/** A row that is on its way. */
+/** A placeholder for a row that is still being read. */
 function Waiting({ columns }: { readonly columns: number }) {
   return (
     <tr className="waiting">
@@ -218,7 +218,7 @@ function Waiting({ columns }: { readonly columns: number }) {
   )
 }
 
-/** A click anywhere in a row opens it; with Shift it selects up to there. */
+/** A click anywhere in a row opens it; with Shift it extends the selection. */
 function useOpening({ selecting, hrefOf }: GridProps): (event: MouseEvent) => void {
   const [, navigate] = useLocation()
   return (event) => {
@@ -237,12 +237,12 @@ function useOpening({ selecting, hrefOf }: GridProps): (event: MouseEvent) => vo
   }
 }
 
-/** Others open a link in a tab or a window of its own. */
+/** Other clicks open a link in a new tab or window. */
 function isPlainClick({ button, metaKey, ctrlKey, shiftKey, altKey }: MouseEvent): boolean {
   return button === 0 && !metaKey && !ctrlKey && !shiftKey && !altKey
 }
 
-/** In pixels: the same as `--row` in the styles, and `--card` on a phone. */
+/** Returns the row height in pixels: `--row` of the styles, or `--card` on a phone. */
 function useRowHeight(isPhone: boolean): number {
   const [height] = useState(() => {
     const styles = getComputedStyle(document.documentElement)
@@ -258,14 +258,14 @@ interface Sized {
   readonly isPhone: boolean
 }
 
-/** The row that the keyboard goes to comes into sight. */
+/** Scrolls to the row that the keyboard has moved to. */
 function useFollowing({ scroller, height, isPhone }: Sized, { current, moves }: Walking): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: where rows come and go, nothing moves.
   useLayoutEffect(() => {
     const box = scroller.current
     if (box === null || current < 0) return
     const top = current * height
-    // The head lies above the first row in sight.
+    // The table head covers the first row in sight.
     const bottom = top + height - box.clientHeight + (isPhone ? 0 : height)
     if (box.scrollTop > top) box.scrollTop = top
     else if (box.scrollTop < bottom) box.scrollTop = bottom
@@ -279,15 +279,13 @@ interface Still {
   readonly height: number
 }
 
-/** Where a list was left, or where it begins to be shown. */
+/** Returns the scroll position: where the list was left, or where it starts. */
 function topOf(store: Rows, height: number): number {
   const { start, loaded } = store.state()
   return store.scrollTop ?? (start === undefined ? 0 : loaded.placeOf(start.id) * height)
 }
 
-/**
- * What somebody looks at stays where it is when rows come or go above it. Tells how many have come, and goes there.
- */
+/** Keeps the rows in sight in place when rows above them come or go. Counts new rows, and can show them. */
 function useStillness({ scroller, store, loaded, height }: Still) {
   const { start, reached } = store.state()
   const before = useRef<{ store?: Rows; loaded: Loaded; start?: object | undefined; reached: number }>({
@@ -305,7 +303,7 @@ function useStillness({ scroller, store, loaded, height }: Still) {
       setCount(0)
       return
     }
-    // These are not new: somebody scrolls up.
+    // Rows that are loaded by scrolling up are not new.
     const old = reached - was.reached
     if (was.loaded === loaded || (box.scrollTop < height && old === 0)) return
     const moved = movedBy(was.loaded, loaded, Math.floor(box.scrollTop / height))
@@ -323,7 +321,7 @@ function useStillness({ scroller, store, loaded, height }: Still) {
 
 const LOOKED_AT = 50
 
-/** How many rows have come before the one at a place. If that is gone, before the next one that is still there. */
+/** Returns how far the row at a place has moved. If it is gone, the next row that is still there counts. */
 function movedBy(before: Loaded, after: Loaded, from: number): number {
   for (let place = from; place < Math.min(from + LOOKED_AT, before.count); place++) {
     const id = before.idAt(place)

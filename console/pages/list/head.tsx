@@ -9,13 +9,13 @@ export interface HeadProps {
   readonly columns: readonly Column[]
   readonly sort: string | undefined
   onSort(path: string, more: boolean): void
-  /** The column at a place goes to another place. */
+  /** Moves the column at one place to another. */
   onMove(from: number, to: number): void
-  /** Often while it is being dragged; `isDone` at its end. */
+  /** Called repeatedly during a drag, and with `isDone` at its end. */
   onSize(at: number, width: number, isDone: boolean): void
 }
 
-/** The names of the columns: click to sort, drag to move, drag the edge to size. With Alt and the arrows too. */
+/** The column heads: click to sort, drag to move, drag the edge to resize; or use Alt and the arrow keys. */
 export function HeadCells(props: HeadProps) {
   return props.columns.map((column, at) => <HeadCell key={column.path} {...props} column={column} at={at} />)
 }
@@ -61,7 +61,7 @@ function HeadCell({ column, at, ...head }: HeadProps & { readonly column: Column
 
 const COLUMN = 'application/x-takeback-column'
 
-/** The right edge of a column, to be dragged. Keyboards size with Alt, Shift and the arrows. */
+/** The right edge of a column, for resizing. On the keyboard: Alt, Shift and the arrow keys. */
 function Edge({ width, onSize }: { readonly width: number; onSize(width: number, isDone: boolean): void }) {
   const start = useRef<{ readonly x: number; readonly width: number }>(undefined)
   const sized = ({ clientX }: PointerEvent) =>

@@ -4,7 +4,7 @@ import type { Selecting } from './selection.ts'
 import type { ChosenColumns } from './use-columns.ts'
 import type { View, ViewChange } from './view.ts'
 
-/** What all parts of the page of a list know. */
+/** The data that all parts of a list page share. */
 export interface ListPart {
   readonly type: EntityType
   readonly view: View
@@ -13,6 +13,6 @@ export interface ListPart {
   readonly request: RowsRequest
   readonly total: number | undefined
   readonly selecting: Selecting
-  /** Goes to a place, as `go` of a view says; undefined for the top. */
+  /** Goes to a place, given as `go` of a view; undefined means the top. */
   go(to: string | undefined): void
 }

@@ -1,24 +1,24 @@
 import type { EntityData } from '../../api.ts'
 
-/** How a part of a list is read again. */
+/** The position at which a page is read again. */
 interface PageStart {
-  /** What it comes behind; undefined for the first. */
+  /** The cursor before the page; undefined for the first page. */
   readonly cursor?: string | undefined
-  /** It was read upwards, from the end of the list or from somewhere in it. */
+  /** Whether the page is read upwards, from the end of the list or from a place in it. */
   readonly isUp?: boolean | undefined
 }
 
-/** A part of a list, as it was read at once. */
+/** A page of a list, as it was read. */
 export interface RowsPage extends PageStart {
-  /** Known even while its rows are not, so that all rows keep their places. */
+  /** Kept even while the rows are not in memory, so that all rows keep their places. */
   readonly ids: readonly number[]
-  /** Undefined while somebody looks elsewhere. */
+  /** Undefined while the page is far from the view. */
   readonly rows: readonly EntityData[] | undefined
-  /** It may have changed since. It is shown, and read again once it is near. */
+  /** Whether the page may have changed since. It is shown, and read again once it is near the view. */
   readonly isOld?: boolean
 }
 
-/** The rows of a list, from where somebody has begun to where they have scrolled. Only those near the view are in memory. */
+/** The rows of a list that were read so far. Only those near the view are in memory. */
 export class Loaded {
   readonly pages: readonly RowsPage[]
   readonly count: number
@@ -36,7 +36,7 @@ export class Loaded {
     this.count = count
   }
 
-  /** The page of the row at a place; that of the nearest row if there is none. */
+  /** Returns the page with the row at a place, or the page nearest to it. */
   pageAt(place: number): number {
     let [low, high] = [0, this.pages.length - 1]
     while (low < high) {
@@ -52,13 +52,13 @@ export class Loaded {
     return this.pages[page]?.ids[place - (this.#starts[page] ?? 0)]
   }
 
-  /** Undefined if it is not in memory. */
+  /** Returns the row at a place; undefined if it is not in memory. */
   rowAt(place: number): EntityData | undefined {
     const page = this.pageAt(place)
     return this.pages[page]?.rows?.[place - (this.#starts[page] ?? 0)]
   }
 
-  /** The place of an Entity, -1 if it is not among them. */
+  /** Returns the place of an Entity; -1 if it is not loaded. */
   placeOf(id: number): number {
     for (const [at, { ids }] of this.pages.entries()) {
       const place = ids.indexOf(id)
@@ -75,14 +75,14 @@ export class Loaded {
     return this.pages.flatMap(({ rows }) => rows ?? [])
   }
 
-  /** Those of these ids that are not among them. */
+  /** Returns those of the ids that are not loaded. */
   unknown(ids: Iterable<number>): ReadonlySet<number> {
     const left = new Set(ids)
     for (const page of this.pages) for (const id of page.ids) if (left.size > 0) left.delete(id)
     return left
   }
 
-  /** Each page with what became of it. */
+  /** Replaces each page. */
   map(change: (page: RowsPage, at: number) => RowsPage): Loaded {
     return new Loaded(this.pages.map(change))
   }
@@ -91,7 +91,7 @@ export class Loaded {
     return new Loaded([...this.pages, ...pages])
   }
 
-  /** With a page above all others. */
+  /** Adds a page above all others. */
   below(page: RowsPage): Loaded {
     return new Loaded([page, ...this.pages])
   }
@@ -101,14 +101,14 @@ export function pageOf(rows: readonly EntityData[], { cursor, isUp }: PageStart 
   return { cursor, isUp, ids: rows.map(({ id }) => id), rows }
 }
 
-/** Whether it is what became of a page, as opposed to another one that begins at the same place. */
+/** Whether a page is a later state of another one, and not a new page that starts at the same place. */
 export function isSamePage(page: RowsPage, before: RowsPage): boolean {
   if (page === before) return true
   const ids = new Set(before.ids)
   return page.cursor === before.cursor && page.isUp === before.isUp && page.ids.every((id) => ids.has(id))
 }
 
-/** A page as it was just read; `before` is what it was when that began. What has changed since then stays. */
+/** Merges a page just read into its current state. `before` is its state when the read began: later changes win. */
 export function newest(page: RowsPage, before: RowsPage, read: RowsPage): RowsPage {
   const shown = new Set(page.ids)
   const later = new Map(page.rows?.map((row) => [row.id, row]))
@@ -121,7 +121,7 @@ export function newest(page: RowsPage, before: RowsPage, read: RowsPage): RowsPa
   return { ...pageOf(rows, page), isOld: page !== before && page.isOld === true }
 }
 
-/** A page with other rows for some of its ids, and without those that are gone. */
+/** Replaces the rows that were read again, and drops those that are gone. */
 export function mended(
   page: RowsPage,
   read: ReadonlySet<number>,
@@ -136,7 +136,7 @@ export function mended(
   }
 }
 
-/** The Entities that are new, or other than before. */
+/** Returns the ids of rows that are new or have changed. */
 export function differing(before: readonly EntityData[], after: readonly EntityData[]): ReadonlySet<number> {
   const versions = new Map(before.map(({ id, version }) => [id, version]))
   return new Set(after.filter(({ id, version }) => versions.get(id) !== version).map(({ id }) => id))

@@ -11,7 +11,7 @@ import type { ListPart } from './list-part.ts'
 
 const FirstCall = lazy(() => import('./first-call.tsx'))
 
-/** Where a list has no rows: because nothing matches, or because nothing is there yet. */
+/** Shown in place of rows: nothing matches, or there is nothing yet. */
 export function Nothing({ type, view, change }: ListPart) {
   const texts = useTexts()
   if (view.filter !== undefined || view.search !== undefined)
@@ -33,7 +33,7 @@ export function Nothing({ type, view, change }: ListPart) {
   return <NoneAtAll type={type} />
 }
 
-/** Either there never was one, or all of them are deleted. */
+/** There never was an Entity, or all of them are deleted. */
 function NoneAtAll({ type }: { readonly type: EntityType }) {
   const texts = useTexts()
   const { data, isLoading } = useQuery({

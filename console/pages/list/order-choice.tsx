@@ -36,7 +36,7 @@ export default function OrderChoice(part: OrderProps) {
   )
 }
 
-/** Also by what no column shows, and where there are no heads to click. */
+/** Chooses the sort, also by fields without a column, and on phones, which have no column heads. */
 function SortedBy({ columns, change, order }: OrderProps & { readonly order: Order | undefined }) {
   const texts = useTexts()
   const id = useId()
@@ -67,13 +67,13 @@ function SortedBy({ columns, change, order }: OrderProps & { readonly order: Ord
 
 type GoToProps = OrderProps & { readonly order: Order }
 
-/** To the first row with a value, or where it would be. */
+/** Goes to the first row with a value, or to where it would be. */
 function GoTo({ type, view, order, go }: GoToProps) {
   const texts = useTexts()
   const form = useRef<HTMLFormElement>(null)
   const [values, setValues] = useState<readonly Literal[]>([])
   useEffect(() => form.current?.querySelector('input')?.focus(), [])
-  // Of times, people know the day.
+  // For times, people enter the day.
   const field = order.field.type === 'datetime' ? { type: 'date' } : order.field
   const [value] = values
   const submit = async (event: FormEvent) => {
@@ -91,7 +91,7 @@ function GoTo({ type, view, order, go }: GoToProps) {
   )
 }
 
-/** What somebody means: a day where they are, and a name that may begin with a capital. */
+/** Converts the input to a value: a day in local time, or a name that may begin with a capital. */
 async function sought(
   value: Literal,
   entity: string,

@@ -6,7 +6,7 @@ import type { ListPart } from './list-part.ts'
 
 const OrderChoice = lazy(() => import('./order-choice.tsx'))
 
-/** What a list is sorted by, and the way to somewhere in it. */
+/** The menu to sort a list, and to go to a place in it. */
 export function OrderMenu(part: ListPart) {
   const texts = useTexts()
   return (

@@ -2,18 +2,18 @@ import { type EntityData, get, type Page } from '../../api.ts'
 import { readSort } from './view.ts'
 
 /**
- * Where a list begins to be shown, if not at its top: at its end, or at the first row that meets one of these conditions,
- * which are tried in turn.
+ * Where a list starts, if not at the top: at its end, or at the first row that meets a condition. They are tried in
+ * turn.
  */
 export type From = 'end' | { readonly conditions: readonly string[] }
 
-/** The cursors of the rows up to there, read upwards, and of those below. */
+/** The cursors to read from a place upwards, and downwards. */
 export interface Place {
   readonly up: string
   readonly down: string
 }
 
-/** The same order from its end: the API sorts by the id last, in the direction of the last key. */
+/** Returns the reverse sort. The API sorts by id last, in the direction of the last key. */
 export function reversed(sort = ''): string {
   return readSort(sort)
     .map(({ path, isDown }) => (isDown ? path : `-${path}`))
@@ -27,8 +27,9 @@ interface Wanted {
 }
 
 /**
- * Finds a place by its value, whatever number of rows is above. A cursor belongs to a sort, not to a filter: so the first
- * two rows that meet the condition give the cursors of the whole list, in both directions. Undefined if fewer do.
+ * Finds a place by its value, without reading the rows above it. A cursor belongs to a sort, not to a filter: so the
+ * first two rows that meet the condition give the cursors of the whole list, in both directions. Undefined if fewer
+ * meet it.
  */
 export async function findPlace(
   { entity, query, conditions }: Wanted,

@@ -8,7 +8,7 @@ import type { Targets } from './targets.ts'
 import type { ChosenColumns } from './use-columns.ts'
 import { sortOf, type View } from './view.ts'
 
-/** What to ask the API for, so that a view can be shown with these columns. */
+/** Returns the API request for a view with these columns. */
 export function useRequest(
   type: EntityType,
   { all, shown: columns }: ChosenColumns,
@@ -24,10 +24,10 @@ export function useRequest(
     )
     const shown = columns.map(({ path }) => path)
     const paths = new Set(['id', 'version', 'updated_at', ...namingFields(type), ...shown])
-    // The order of columns is no reason to read anything again.
+    // Sorted, so that a new order of columns does not read anything again.
     const fields = [...paths].sort().join(',')
     const inOrder = [...columns].sort((a, b) => (a.path < b.path ? -1 : 1))
-    // Neither a search nor an expansion is possible in the past.
+    // Searches and expansions are not possible in the past.
     const now = { search, trashed, expand: expandOf(inOrder, names) }
     return {
       entity: type.name,

@@ -10,18 +10,18 @@ export interface RowProps {
   readonly type: EntityType
   readonly row: EntityData
   readonly columns: readonly Column[]
-  /** Its place among all; undefined if nobody knows. */
+  /** The place in the whole list; undefined if it is not known. */
   readonly index: number | undefined
   readonly isSelected: boolean
   readonly isCurrent: boolean
   readonly isChanged: boolean
-  /** Where its page is. */
+  /** The address of the Entity's page. */
   readonly href: string
   readonly isCard: boolean
   onToggle(id: number, range: boolean): void
 }
 
-/** One Entity. Rendered anew only if something of it is different: hundreds pass by while somebody scrolls. */
+/** One row. Memoized, because hundreds pass by while the user scrolls. */
 export const Row = memo(function Row(props: RowProps) {
   const { row, index, isSelected, isCurrent, isChanged } = props
   return (
@@ -78,7 +78,7 @@ function Cells({ type, row, columns, href }: RowProps) {
   )
 }
 
-/** The first cell is the link to the Entity, so that nothing in it may be one. */
+/** The first cell is the link to the Entity, so it must contain no other link. */
 function First({
   field,
   value,
@@ -103,12 +103,12 @@ function isTime(path: string): boolean {
   return path === 'updated_at' || path === 'deleted_at'
 }
 
-/** On a phone: the name and when it was changed, and the first values below. A number alone says nothing. */
+/** A row on a phone: the name and when it was changed, with the first values below. */
 function Card({ type, row, columns, href }: RowProps) {
   const shown = columns
     .filter(({ path }) => path !== type.title && path !== 'id' && !isTime(path))
     .slice(0, 3)
-  // Of what is deleted, when that was.
+  // For a deleted Entity, the time of its deletion.
   const at = row.deleted_at ?? row.updated_at
   return (
     <td className="as-card">

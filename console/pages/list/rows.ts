@@ -5,35 +5,35 @@ import { differing, isSamePage, Loaded, mended, newest, pageOf, type RowsPage } 
 import { type From, findPlace, reversed } from './places.ts'
 import { nameTargets, type Targets } from './targets.ts'
 
-/** What is read: the parameters of a list, without `limit` and `cursor`. */
+/** The parameters of a list, without `limit` and `cursor`. */
 export interface RowsRequest {
   readonly entity: string
   readonly query: Readonly<Record<string, string | undefined>>
   /** The references among the columns. */
   readonly targets: Targets
-  /** Undefined: from the top. */
+  /** Where the list starts. Undefined means the top. */
   readonly from?: From | undefined
 }
 
 export interface RowsState {
   readonly loaded: Loaded
-  /** The cursor of what follows; `null` at the end, `undefined` before the first page. */
+  /** The cursor of the page below; `null` at the end, `undefined` before the first page is read. */
   readonly next: string | null | undefined
-  /** The cursor of what is above, read upwards; `null` at the top. */
+  /** The cursor of the page above, read upwards; `null` at the top. */
   readonly previous: string | null
-  /** How many rows somebody has reached by scrolling up. */
+  /** How many rows were loaded by scrolling up. */
   readonly reached: number
-  /** The row where it begins to be shown, a new object each time that it begins anew. Undefined: the first one. */
+  /** The row at which the list starts, a new object for each new start. Undefined means the first row. */
   readonly start: { readonly id: number } | undefined
-  /** Why something near the view could not be read. */
+  /** Why a page near the view could not be read. */
   readonly error?: unknown
-  /** Rows that have just changed, for the eye. */
+  /** Rows that have just changed, to be highlighted. */
   readonly changed: ReadonlySet<number>
-  /** How many rows there are that are not shown, because the list is long and would have to be read again. */
+  /** How many rows are not shown because they are new in a long list, which would have to be read again. */
   readonly unseen: number
 }
 
-/** What is asked for beyond the request. */
+/** The parameters of one read. */
 interface Asked {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -45,24 +45,24 @@ interface Beginning extends Pick<RowsState, 'next'>, Partial<Pick<RowsState, 'pr
   readonly pages: readonly RowsPage[]
 }
 
-/** The first page comes quickly, others bring more at once. */
+/** The first page is small, to come quickly. Later ones are larger. */
 const FIRST = 60
 const MORE = 200
-/** Up to here a list is read again as a whole when something has changed. Longer ones are mended row by row. */
+/** Up to this length, a list is read again as a whole after a change. Longer lists are updated row by row. */
 const SHORT = 400
-/** So many rows before and after the view are read before somebody comes there: a moment of quick scrolling. */
+/** How many rows are read ahead, above and below the view: enough for a moment of quick scrolling. */
 const AHEAD = 150
-/** So many stay in memory. */
+/** How many rows stay in memory, above and below the view. */
 const KEPT = 1000
 const MOST_MENDED = 200
 const MENDED_AT_ONCE = 40
 const GLOW_MS = 2500
 const EMPTY: ReadonlySet<number> = new Set()
 
-/** The rows of a list as far as somebody has scrolled in both directions, kept up to date without moving what is there. */
+/** The rows of a list as far as the user has scrolled up and down. Updates do not move the rows in sight. */
 export class Rows {
   readonly request: RowsRequest
-  /** Where somebody was when they left it. Undefined: where it begins to be shown. */
+  /** The scroll position when the user left the list. Undefined: where the list starts. */
   scrollTop: number | undefined
   #state: RowsState = {
     loaded: new Loaded(),
@@ -75,9 +75,9 @@ export class Rows {
   }
   readonly #listeners = new Set<() => void>()
   readonly #pending = new Set<number>()
-  /** Those that are new and not shown. */
+  /** New rows that are not shown. */
   readonly #added = new Set<number>()
-  /** How many more have come at once. */
+  /** How many more rows are new, without their ids. */
   #missed = 0
   #isUnknown = false
   #view = { first: 0, last: 0 }
@@ -101,29 +101,29 @@ export class Rows {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Upwards, the lowest row comes first. */
+  /** Reads a page. Read upwards, the lowest row comes first. */
   async #read({ isUp, ...query }: Asked, signal?: AbortSignal): Promise<Page<EntityData>> {
     const { entity, targets, query: own } = this.request
     const way = isUp === true && { sort: reversed(own.sort) }
     const page = await get<Page<EntityData>>(`${entity}/`, { ...own, ...way, ...query }, signal)
-    // The past has no expansions.
+    // In the past there are no expansions.
     return own.at === undefined ? page : { ...page, data: await nameTargets(page.data, targets, signal) }
   }
 
-  /** Begins where another list is: the same rows, with other columns. */
+  /** Continues from another list: the same rows, with other columns. */
   resume(other: Rows): void {
     this.scrollTop = other.scrollTop
     this.#view = other.#view
     this.#resumed = other
   }
 
-  /** From this place to that one is what somebody looks at: what is near is read, and what is far leaves memory. */
+  /** Sets the rows in view. Rows near it are read, and rows far away leave memory. */
   see(first: number, last: number): void {
     this.#view = { first, last }
     void this.fill()
   }
 
-  /** Reads what is missing near the view, one page after the other: somebody who scrolls on needs other ones. */
+  /** Reads missing pages near the view, one by one: while the user scrolls, others become the nearest. */
   async fill(): Promise<void> {
     if (this.#isFilling || this.#state.next === undefined) return
     this.#isFilling = true
@@ -138,7 +138,7 @@ export class Rows {
     }
   }
 
-  /** How to read what is missing most. Gives the list with it. */
+  /** Returns a function that reads the most urgent page and returns the new state; undefined if nothing is missing. */
   #missing(): (() => Promise<Partial<RowsState>>) | undefined {
     const { loaded, next, previous } = this.#state
     const page = this.#near(loaded).find(({ rows, isOld }) => rows === undefined || isOld)
@@ -168,7 +168,7 @@ export class Rows {
   async #append(cursor: string): Promise<Partial<RowsState>> {
     const page = await this.#read({ limit: MORE, cursor })
     const { loaded, next } = this.#state
-    // Meanwhile all of it was read again.
+    // Meanwhile the whole list was read again.
     if (next !== cursor) return {}
     return { loaded: loaded.with(pageOf(this.#unknown(page.data), { cursor })), next: page.next }
   }
@@ -178,14 +178,14 @@ export class Rows {
     const { loaded, previous, reached } = this.#state
     if (previous !== cursor) return {}
     const rows = this.#unknown(page.data).toReversed()
-    // What somebody looks at has other places now.
+    // The rows in view have moved down by the new ones.
     const { first, last } = this.#view
     this.#view = { first: first + rows.length, last: last + rows.length }
     const above = pageOf(rows, { cursor, isUp: true })
     return { loaded: loaded.below(above), previous: page.next, reached: reached + rows.length }
   }
 
-  /** A change of what it is sorted by brings a row again that stands elsewhere. */
+  /** Drops rows that are loaded already: a change of a sort value can move a row to another page. */
   #unknown(rows: readonly EntityData[]): readonly EntityData[] {
     const added = this.#state.loaded.unknown(rows.map(({ id }) => id))
     for (const id of added) this.#added.delete(id)
@@ -199,7 +199,7 @@ export class Rows {
     return { loaded: loaded.map((one) => (isSamePage(one, page) ? newest(one, page, after) : one)) }
   }
 
-  /** The rows that a page had, as they are now, in their places. Others that stand there now are only counted. */
+  /** Reads the rows that a page had, and keeps their places. Rows that are new in between are only counted. */
   async #readPage(page: RowsPage, loaded: Loaded, signal?: AbortSignal): Promise<RowsPage> {
     const { cursor, isUp } = page
     const { data } = await this.#read({ limit: page.ids.length, cursor, isUp }, signal)
@@ -212,7 +212,7 @@ export class Rows {
     return pageOf(rows, page)
   }
 
-  /** What the feed tells. It is read with the next `renew`. */
+  /** Notes the changes of the feed. The next `renew` reads them. */
   note(changes: readonly SeenChange[]): void {
     const { entity, targets } = this.request
     for (const { entity: type, id, type: kind } of changes) {
@@ -223,14 +223,14 @@ export class Rows {
     }
   }
 
-  /** Whoever shows the name of something shows it anew. */
+  /** Marks the rows that show the name of a changed Entity. */
   #noteTarget(type: string, id: number, targets: Targets): void {
     const paths = Object.keys(targets).filter((path) => targets[path]?.to === type)
     for (const row of this.#state.loaded.rows())
       if (paths.some((path) => valueAt(row, `${path}.id`) === id)) this.#pending.add(row.id)
   }
 
-  /** Reads the first page, or what has changed since. */
+  /** Reads the first page, or the changes since. */
   async renew(signal?: AbortSignal): Promise<void> {
     const { loaded, next } = this.#state
     const pending = new Set(this.#pending)
@@ -251,7 +251,7 @@ export class Rows {
     void this.fill()
   }
 
-  /** As for somebody who has just come. */
+  /** Reads the list from its start. */
   async reload(signal?: AbortSignal): Promise<void> {
     const { from, entity, query } = this.request
     this.scrollTop = undefined
@@ -283,7 +283,7 @@ export class Rows {
     this.#change({ loaded: new Loaded(pages), next, previous, start, error: undefined })
   }
 
-  /** A long list with other columns: what is near the view is there at once, the rest when somebody comes there. */
+  /** Takes over a long list with other columns: pages near the view are read now, the others when they come near. */
   async #adopt({ loaded, next, previous, start }: RowsState, signal?: AbortSignal): Promise<void> {
     const near = new Map<RowsPage, RowsPage>()
     for (const page of this.#near(loaded)) near.set(page, await this.#readPage(page, loaded, signal))
@@ -310,10 +310,10 @@ export class Rows {
     if (before.next !== undefined) this.#glow(differing(before.loaded.rows(), this.#state.loaded.rows()))
   }
 
-  /** A long list: what has changed is replaced where it stands, what is gone leaves, what is new is counted. */
+  /** Updates a long list: changed rows are replaced, removed ones disappear, new ones are counted. */
   async #mend(pending: ReadonlySet<number>, signal?: AbortSignal): Promise<void> {
     const { loaded: before } = this.#state
-    // Somebody comes back to it, or too much has happened: each page is read again when it is near.
+    // The user comes back to the list, or too much has changed: each page is read again when it is near.
     if (pending.size === 0 || this.#isUnknown || pending.size > MOST_MENDED) {
       this.#missed += before.unknown(pending).size + (this.#isUnknown ? 1 : 0)
       this.#isUnknown = false
@@ -332,7 +332,7 @@ export class Rows {
     this.#glow(differing(loaded.rows(), after.rows()))
   }
 
-  /** Not merely one that stands further down. With a filter or a search, a change can make it one of the list. */
+  /** Whether a row is new to the list, not just further down. With a filter or search, a change can make it match. */
   #isNew(row: EntityData | undefined): boolean {
     const { filter, search } = this.request.query
     return row !== undefined && (row.version === 1 || filter !== undefined || search !== undefined)
@@ -358,7 +358,7 @@ export class Rows {
   }
 }
 
-/** What is known of a page while its rows are not in memory. */
+/** Drops the rows of a page from memory. */
 function left(page: RowsPage): RowsPage {
   const { cursor, isUp, ids } = page
   return page.rows === undefined ? page : { cursor, isUp, ids, rows: undefined }
@@ -367,7 +367,7 @@ function left(page: RowsPage): RowsPage {
 const MOST_KEPT = 6
 const kept = new Map<string, Rows>()
 
-/** The rows of a request. Those of the last few lists are kept, so that one comes back to where one was. */
+/** Returns the rows of a request. The last few lists are kept, so that the user returns to the same place. */
 export function rowsOf(request: RowsRequest, person: string): Rows {
   const key = JSON.stringify([person, request])
   const rows = kept.get(key) ?? new Rows(request)
@@ -380,7 +380,7 @@ export function rowsOf(request: RowsRequest, person: string): Rows {
   return rows
 }
 
-/** Whoever goes somewhere in the lists of a type begins there anew. */
+/** Forgets the lists of a type, so that going to a place starts afresh. */
 export function forgetRows(entity: string): void {
   for (const [key, { request }] of kept) if (request.entity === entity) kept.delete(key)
 }

@@ -10,7 +10,7 @@ import type { ListPart } from './list-part.ts'
 
 const BulkDialog = lazy(() => import('./bulk-dialogs.tsx'))
 
-/** What can be done with all that are selected. It lies above the grid, so that nothing moves. */
+/** The actions for the selected rows. It lies above the grid, so that nothing moves. */
 export function SelectionBar(part: ListPart) {
   const { type, view, total, selecting } = part
   const texts = useTexts()
@@ -63,7 +63,7 @@ export function SelectionBar(part: ListPart) {
 
 const ICONS = { update: 'edit', delete: 'trash', restore: 'undo' } as const
 
-/** Nothing of the past, and of what is deleted only the way back. */
+/** Nothing can be changed in the past, and deleted Entities can only be restored. */
 function usePossible({ type, view }: ListPart): readonly Bulk['kind'][] {
   return useMemo(() => {
     if (view.at !== undefined) return []

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
 
-/** Which rows are selected: these, or all that the list has, loaded or not. */
+/** The selected rows: these ids, or all rows of the list, loaded or not. */
 export interface Selection {
   readonly isAll: boolean
   readonly ids: ReadonlySet<number>
@@ -9,7 +9,7 @@ export interface Selection {
 export interface Selecting extends Selection {
   readonly isEmpty: boolean
   has(id: number): boolean
-  /** With `range`, all between this one and the one before. */
+  /** With `range`, selects everything from the last one to this one. */
   toggle(id: number, range?: boolean): void
   choose(ids: readonly number[]): void
   chooseAll(): void
@@ -18,7 +18,7 @@ export interface Selecting extends Selection {
 
 const NONE: Selection = { isAll: false, ids: new Set() }
 
-/** What is selected of a list. When the list shows something else, nothing is. */
+/** The selection of a list. It is cleared when the list shows something else. */
 export function useSelection(order: () => readonly number[], list: string): Selecting {
   const [selection, setSelection] = useState<Selection>(NONE)
   const anchor = useRef<number>(undefined)

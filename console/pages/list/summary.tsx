@@ -22,7 +22,7 @@ interface Figures {
 const MOST_COLUMNS = 8
 const MOST_GROUPS = 12
 
-/** Counts, sums and groups of all that the list shows. */
+/** Counts, sums and groups of everything that the list shows. */
 export default function Summary({ type, view, change, columns }: ListPart) {
   const texts = useTexts()
   const id = useId()
@@ -72,7 +72,7 @@ function useFigures(
   })
 }
 
-/** Sum, average, smallest and largest of the columns of numbers. */
+/** Sum, average, minimum and maximum of the number columns. */
 function Totals({
   entity,
   view,
@@ -132,13 +132,13 @@ function figureText(value: unknown): string {
 }
 
 interface Group {
-  /** What `group` calls it. */
+  /** The name for `group`. */
   readonly key: string
   readonly label: string
   readonly column: Column
 }
 
-/** What it makes sense to group by: few values, references by their titles, and months. */
+/** Returns useful groupings: fields with few values, references by their titles, and months. */
 function useGroups(columns: readonly Column[]): readonly Group[] {
   const { entities } = useModel()
   return columns.flatMap((column): Group[] => {
@@ -193,7 +193,7 @@ function Bars({ entity, view, group, onFilter }: BarsProps) {
   )
 }
 
-/** Only those of a group. */
+/** Adds the condition of a group to the filter. */
 function narrowed(filter: string | undefined, { key, column }: Group, value: unknown): string {
   const { path, field } = column
   const one =

@@ -6,7 +6,7 @@ export type Targets = Readonly<Record<string, { readonly to: string; readonly na
 
 const AT_ONCE = 90
 
-/** Puts the titles of today into references of the past, which cannot be expanded. What is gone keeps its id. */
+/** Adds today's titles to references of the past, which cannot be expanded. A deleted target keeps its id. */
 export async function nameTargets(
   rows: readonly EntityData[],
   targets: Targets,
@@ -41,7 +41,7 @@ async function readNames({ to, fields, ids, named }: Wanted, signal?: AbortSigna
       )
       for (const one of data) named.set(`${to}/${one.id}`, one)
     } catch {
-      // They stay what they are: `rooms/5` says enough.
+      // The references keep their ids: `rooms/5` is good enough.
       return
     }
   }

@@ -10,16 +10,16 @@ export interface ChosenColumns {
   readonly all: readonly Column[]
   readonly shown: readonly Column[]
   readonly isDefault: boolean
-  /** What the person had last, written as in the address. */
+  /** The user's own columns, in the format of the address. */
   readonly own: string | undefined
-  /** What can be filtered by. */
+  /** The fields that can be filtered by. */
   readonly filters: readonly FilterField[]
   choose(columns: readonly Column[] | undefined): void
   move(from: number, to: number): void
   size(at: number, width: number, isDone: boolean): void
 }
 
-/** The columns of a list: as the address says, as the person had them last, or what suits the type. */
+/** Returns the columns of a list: those of the address, the user's own, or the default. */
 export function useColumns(type: EntityType): ChosenColumns {
   const texts = useTexts()
   const { chosen, own, keep } = useChosen(type.name)
@@ -55,14 +55,14 @@ export function useColumns(type: EntityType): ChosenColumns {
 }
 
 /**
- * What somebody has chosen of a type. In a view with columns of its own, a change is one of the view, and stands in the
- * address. So it does if it cannot be kept.
+ * Returns the chosen columns of a type. If the address has columns, or preferences cannot be stored, a change goes into
+ * the address. Otherwise it is stored in the user's preferences.
  */
 function useChosen(entity: string) {
   const [{ columns }, change] = useView()
   const preferences = usePreferences()
   const keepAll = useKeep()
-  // A box that somebody ticks is ticked at once.
+  // A ticked box shows at once, before it is stored.
   const [latest, setLatest] = useState<{ readonly own: string | undefined }>()
   const kept: unknown = preferences?.columns?.[entity]
   const own = latest === undefined ? (typeof kept === 'string' ? kept : undefined) : latest.own

@@ -1,7 +1,7 @@
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 
-/** The places of the rows that are there: from `first` up to `end`, which is not one of them. */
+/** The places of the rendered rows: from `first` up to, but without, `end`. */
 export interface InSight {
   readonly first: number
   readonly end: number
@@ -9,18 +9,18 @@ export interface InSight {
 
 interface Sized {
   readonly scroller: RefObject<HTMLDivElement | null>
-  /** Of each row, in pixels. */
+  /** The height of a row, in pixels. */
   readonly height: number
-  /** Where it begins. */
+  /** The scroll position at the start. */
   readonly scrollTop: number
 }
 
-/** So many rows more than can be seen, above and below. */
+/** How many extra rows are rendered, above and below those in sight. */
 const MORE = 4
-/** Rows come and go so many at once: while somebody scrolls slowly, most frames have nothing to do. */
+/** Rows are added and removed in steps of this many: in slow scrolling, most frames have nothing to do. */
 const AT_ONCE = 4
 
-/** Which rows of a list are in sight. All have the same height, so that nothing must be measured. */
+/** Returns which rows of a list are in sight. All have the same height, so nothing is measured. */
 export function useInSight({ scroller, height, scrollTop }: Sized): InSight {
   const seen = useRef(innerHeight)
   const look = useCallback(
@@ -44,7 +44,7 @@ export function useInSight({ scroller, height, scrollTop }: Sized): InSight {
       latest.current = next
       setInSight(next)
     }
-    // In the same frame, so that nobody sees where rows are missing.
+    // In the same frame, so that no gaps are seen.
     const scroll = () => flushSync(update)
     const size = new ResizeObserver(() => {
       seen.current = box.clientHeight

@@ -11,21 +11,21 @@ interface Walked {
   readonly type: EntityType
   readonly rows: LiveRows
   readonly selecting: Selecting
-  /** In the past, nothing can be changed. */
+  /** Whether the past is shown, where nothing can be changed. */
   readonly isPast: boolean
   hrefOf(id: number): string
   go(to: string | undefined): void
 }
 
-/** Where the keyboard is in a list. */
+/** The position of the keyboard in a list. */
 export interface Walking {
-  /** The place of the row; -1 for none. */
+  /** The place of the current row; -1 for none. */
   readonly current: number
-  /** How often it was moved: with each time, the row comes into sight. */
+  /** How often it was moved. Each move scrolls to the row. */
   readonly moves: number
 }
 
-/** Through a list by keyboard. */
+/** The keys of a list. */
 export function useListKeys({ type, rows, selecting, isPast, hrefOf, ...walked }: Walked): Walking {
   const { loaded, next, previous, start } = rows
   const [, navigate] = useLocation()
@@ -65,7 +65,7 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf, ...walked }
     enter: open,
     e: open,
     x: act((id) => selecting.toggle(id)),
-    // An open menu is closed first.
+    // Escape closes an open menu first.
     escape: () => document.querySelector('.menu:popover-open') === null && selecting.clear(),
     '/': find,
     ...(!isPast && type.may.create !== false && { c: create }),
@@ -75,14 +75,14 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf, ...walked }
   return { current, moves }
 }
 
-/** To the search; a list without one has its filter. */
+/** Focuses the search, or the filter if there is no search. */
 function findIn(page: Document): void {
   const input = page.querySelector<HTMLElement>('[data-find], .filter-text textarea')
   if (input !== null) input.focus()
   else page.querySelector<HTMLElement>('[data-filter] button')?.click()
 }
 
-/** Enter and the arrows mean something else on a button or a link. */
+/** Enter and the arrow keys have another meaning on a button or a link. */
 function withoutButtons(map: KeyMap): KeyMap {
   const own = ['enter', 'arrowdown', 'arrowup']
   return Object.fromEntries(

@@ -7,20 +7,20 @@ import { type Rows, type RowsRequest, type RowsState, rowsOf } from './rows.ts'
 
 export interface LiveRows extends RowsState {
   readonly store: Rows
-  /** What went wrong with the newest request. What is shown may be that of the one before. */
+  /** The error of the latest request. The rows may be those of an earlier one. */
   readonly failure: unknown
-  /** Something else was asked for, and is on its way. */
+  /** Whether the rows are those of an earlier request, while the new one is being read. */
   readonly isBehind: boolean
   retry(): void
 }
 
-/** The rows of a list, up to date. Until the first page of a new request is there, those of the one before stay. */
+/** Returns the rows of a list, kept up to date. Until a new request has its first page, the old rows stay. */
 export function useRows(request: RowsRequest): LiveRows {
   const { user_type, id } = useSignedIn()
   const key = JSON.stringify(request)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all that the request does.
   const current = useMemo(() => rowsOf(request, `${user_type}/${id}`), [key, user_type, id])
-  // Whatever renews the lists of a type renews this one: the feed, and every write.
+  // Its key makes everything that refetches the lists of a type refetch this one: the feed, and every write.
   const { error, refetch } = useQuery({
     queryKey: ['list', request.entity, 'rows', key],
     queryFn: async ({ signal }) => {
@@ -52,7 +52,7 @@ function isSameList(a: RowsRequest, b: RowsRequest): boolean {
   return told(a) === told(b)
 }
 
-/** Tells the rows what the feed says, also of what they only name. */
+/** Passes the changes of the feed to the rows, including those of Entities that they only name. */
 function useNotes(rows: Rows): void {
   const queries = useQueryClient()
   const listener = useCallback(
@@ -70,8 +70,8 @@ function useNotes(rows: Rows): void {
 }
 
 /**
- * How many there are; with `isWhole`, whatever the filter and the search. It comes later than the rows: to count a
- * million takes its time.
+ * Returns the number of rows; with `isWhole`, without the filter and the search. It is read apart from the rows,
+ * because counting a million takes a while.
  */
 export function useTotal(
   { entity, query }: RowsRequest,

@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from 'react'
 import { useLocation, useSearch } from 'wouter'
 
-/** What a list shows, and how: all of it stands in the address, so that it can be kept and shared. */
+/** What a list shows, and how. All of it is in the address, so that it can be stored and shared. */
 export interface View {
   readonly filter?: string
   readonly search?: string
@@ -9,7 +9,7 @@ export interface View {
   readonly columns?: string
   readonly trashed?: string
   readonly at?: string
-  /** Where somebody went: to the `end`, or to a value of what it is sorted by, as JSON. */
+  /** Where the user went: to the `end`, or to a value of the first sort key, as JSON. */
   readonly go?: string
 }
 
@@ -24,17 +24,17 @@ export function readView(search: string): View {
   )
 }
 
-/** The part of an address behind `?`. */
+/** Returns the query of the address, without `?`. */
 export function writeView(view: View): string {
   const parameters = new URLSearchParams()
   for (const key of VIEW_KEYS) if (view[key] !== undefined && view[key] !== '') parameters.set(key, view[key])
   return parameters.toString()
 }
 
-/** A key that is undefined is taken out. */
+/** A key that is undefined is removed. */
 export type ViewChange = { readonly [Key in keyof View]?: View[Key] | undefined }
 
-/** With one of these changed it is another list, which begins at its top. */
+/** A change of these makes another list, which starts at its top. */
 const WHAT = ['filter', 'search', 'sort', 'trashed'] as const
 
 export function useView(): [view: View, change: (change: ViewChange) => void] {
@@ -52,7 +52,7 @@ export function useView(): [view: View, change: (change: ViewChange) => void] {
   return [view, change]
 }
 
-/** `-starts_at,room.id` → its keys with their directions. */
+/** One key of `-starts_at,room.id`, with its direction. */
 export interface SortKey {
   readonly path: string
   readonly isDown: boolean
@@ -63,12 +63,12 @@ export function readSort(sort: string | undefined): readonly SortKey[] {
   return sort.split(',').map((key) => ({ path: key.replace(/^-/, ''), isDown: key.startsWith('-') }))
 }
 
-/** What a list is sorted by, also if nobody has said so. */
+/** Returns the sort of a list, or its default. */
 export function sortOf({ sort, trashed }: View): string {
   return sort ?? (trashed === undefined ? '-id' : '-deleted_at')
 }
 
-/** Up, then down, then not at all. With `more`, behind the keys that there are. */
+/** Cycles a sort key: ascending, descending, none. With `more`, it is added to the other keys. */
 export function sortBy(sort: string | undefined, path: string, more: boolean): string | undefined {
   const keys = readSort(sort)
   const was = keys.find((key) => key.path === path)

@@ -8,13 +8,13 @@ import { writeView } from './view.ts'
 
 const Views = lazy(() => import('./views.tsx'))
 
-/** The views that a person has kept of a list. */
+/** The views of a list that the user has saved. */
 export function ViewsMenu({ type, view, columns: { own } }: Pick<ListPart, 'type' | 'view' | 'columns'>) {
   const texts = useTexts()
   const preferences = usePreferences()
   const { at: _, go: __, ...kept } = view
   const address = writeView(kept)
-  // With the columns that the person has: a view stays as it was kept.
+  // With the current columns, so that the view stays as it was saved.
   const query = writeView({ ...(own !== undefined && { columns: own }), ...kept })
   const views = preferences?.views?.[type.name] ?? []
   const current = views.find((one) => one.query === query || one.query === address)

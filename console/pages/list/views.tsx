@@ -8,11 +8,11 @@ import { useTexts } from '../../texts/index.ts'
 interface ViewsProps {
   readonly entity: string
   readonly views: readonly SavedView[]
-  /** The one that is shown. */
+  /** The view that is shown. */
   readonly current: SavedView | undefined
-  /** What the list shows now. */
+  /** The current query of the list. */
   readonly query: string
-  /** Nothing is left out. */
+  /** Whether the list shows everything. */
   readonly isEverything: boolean
   close(): void
 }

@@ -3,7 +3,7 @@ import type { OpenInvitation } from '../../../client/system.ts'
 import { get, type Page } from '../../api.ts'
 
 const MOST = 200
-/** Invited users may set their passwords meanwhile. */
+/** Invited users may set their passwords at any time. */
 const AGAIN_MS = 5000
 
 /** Open invitations, by user. Only admins see them. */
@@ -11,7 +11,7 @@ export function useInvitations(): ReadonlyMap<string, OpenInvitation> {
   const { data } = useQuery({
     queryKey: ['auth', 'invitations'],
     queryFn: ({ signal }) => get<Page<OpenInvitation>>('auth/invitations/', { limit: MOST }, signal),
-    // Whoever is refused need not ask again.
+    // Does not ask again after a refusal.
     refetchInterval: ({ state }) => (state.error === null ? AGAIN_MS : false),
     retry: false,
   })

@@ -9,7 +9,7 @@ import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 import { useWrite } from '../../writes.ts'
 
-/** Creates somebody without a password: a mail has the link that sets it. */
+/** Creates a user without a password, who is mailed a link to set one. */
 export function Invite({ type, onClose }: { readonly type: EntityType; onClose(): void }) {
   const texts = useTexts()
   const id = useId()

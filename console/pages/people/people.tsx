@@ -15,7 +15,7 @@ import { useInvitations } from './invitations.ts'
 import { Invite } from './invite.tsx'
 import { Person } from './person.tsx'
 
-/** Everybody who can sign in, by type. */
+/** All users, by type. */
 export default function People() {
   const texts = useTexts()
   const { entities } = useModel()

@@ -14,12 +14,12 @@ import { Sessions } from './sessions.tsx'
 interface PersonProps {
   readonly type: EntityType
   readonly data: EntityData
-  /** If they have not set a password yet. */
+  /** The open invitation, if the user has not set a password yet. */
   readonly invitation: OpenInvitation | undefined
   onClose(): void
 }
 
-/** What an admin can do about somebody's account. */
+/** The actions of an admin on a user's account. */
 export function Person({ type, data, invitation, onClose }: PersonProps) {
   const texts = useTexts()
   const user = `${type.name}/${data.id}`
@@ -85,7 +85,7 @@ export function Person({ type, data, invitation, onClose }: PersonProps) {
   )
 }
 
-/** For somebody who has lost the phone. */
+/** Removes the second factor of a user who has lost the phone. */
 function Factor({ user }: { readonly user: string }) {
   const texts = useTexts()
   const { data, refetch } = useQuery({

@@ -16,7 +16,7 @@ interface OneSession {
   readonly user_agent: string | null
 }
 
-/** Where somebody is signed in: oneself, or for admins a `user` such as `users/5`. */
+/** The sessions of the user, or for admins of a `user` such as `users/5`. */
 export function Sessions({ user }: { readonly user?: string }) {
   const texts = useTexts().account
   const queries = useQueryClient()
@@ -78,7 +78,7 @@ export function Sessions({ user }: { readonly user?: string }) {
   )
 }
 
-/** "Firefox, Linux" of a user agent; a program that is no browser by its own name. */
+/** Returns "Firefox, Linux" for a user agent; for other programs, their own name. */
 function deviceOf(agent: string | null): string {
   if (agent === null) return '?'
   const browser = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((name) => agent.includes(`${name}/`))

@@ -10,16 +10,16 @@ import { useTexts } from '../../texts/index.ts'
 
 type Wanted = NonNullable<Model['sign_in']['first_admin']>
 
-/** The terminal shows a link with the token in it. It stays out of requests, since it is behind the `#`. */
+/** The token in the link that the terminal shows. It follows the `#`, so that it is not part of requests. */
 const TOKEN = /#first-admin=(.+)$/
 
 interface FirstAdminProps {
   readonly wanted: Wanted
-  /** They rather sign in with the account that the terminal shows. */
+  /** Called if they would rather sign in with the account that the terminal shows. */
   onSignIn(): void
 }
 
-/** On the first start: whoever knows the token that the terminal shows becomes the first admin. */
+/** Creates the first admin, for whoever knows the token that the terminal shows. */
 export function FirstAdmin({ wanted, onSignIn }: FirstAdminProps) {
   const allTexts = useTexts()
   const texts = allTexts.signIn
@@ -30,11 +30,11 @@ export function FirstAdmin({ wanted, onSignIn }: FirstAdminProps) {
       const typed = values.token?.trim()
       await signIn('first-admin/', {
         ...values,
-        // Whoever pastes the whole link means what is behind its end.
+        // If the whole link was pasted, only its token counts.
         token: token ?? (typed && (TOKEN.exec(typed)?.[1] ?? typed)),
       })
     } catch (error) {
-      // The link is an old one: ask for the token.
+      // The link is outdated: ask for the token.
       if (fieldErrors(error, allTexts).token !== undefined) setToken(undefined)
       throw error
     }

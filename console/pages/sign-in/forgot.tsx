@@ -5,7 +5,7 @@ import { EmailField } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 
-/** Sends a link that sets a new password. It says the same for every address. */
+/** Mails a link to set a new password. The answer is the same for every address. */
 export function Forgot({ onBack }: { onBack(): void }) {
   const texts = useTexts().signIn
   const [sentTo, setSentTo] = useState<string>()

@@ -17,7 +17,7 @@ export function PasskeyButton() {
       const credential = await askForPasskey(await auth.passkeys.loginOptions())
       await signIn('passkeys/login', { credential })
     } catch (error) {
-      // The browser says so if somebody closes its dialog.
+      // The browser throws this if the user closes its dialog.
       const isCancelled = error instanceof DOMException && error.name === 'NotAllowedError'
       if (!isCancelled) setFailure(explain(error, texts))
     }

@@ -7,7 +7,7 @@ import { useSubmit } from '../../parts/use-submit.ts'
 import { useSignIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
 
-/** E-mail and password, then a code where the account wants one. */
+/** Asks for e-mail and password, then for a code if the account needs one. */
 export function PasswordForm({ email }: { readonly email?: string }) {
   const texts = useTexts().signIn
   const signIn = useSignIn()

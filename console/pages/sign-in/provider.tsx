@@ -8,7 +8,7 @@ import { useSubmit } from '../../parts/use-submit.ts'
 import { useSignIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
 
-/** What only this browser knows, so that nobody else can use the code that comes back. */
+/** The key of a secret that only this browser knows, so that nobody else can use the code that comes back. */
 const VERIFIER = 'takeback verifier'
 
 interface Provider {
@@ -35,24 +35,24 @@ async function goTo({ start }: Provider): Promise<void> {
     .replaceAll('/', '_')
     .replaceAll('=', '')
   const query = new URLSearchParams({ return_to: `${location.origin}/console/`, code_challenge })
-  // By its path: the server may know itself under another name.
+  // Only the path, because the server may know itself under another name.
   location.assign(`${new URL(start, location.href).pathname}?${query}`)
 }
 
-/** What a provider has sent the browser back with. */
+/** The parameters with which a provider sends the browser back. */
 export interface Returned {
   readonly code?: string
   readonly error?: string
 }
 
-/** Undefined if the browser does not come from a provider. */
+/** Returns undefined if the browser does not come from a provider. */
 export function returnedFromProvider(): Returned | undefined {
   const { code, error } = Object.fromEntries(new URLSearchParams(location.search))
   const isBack = sessionStorage.getItem(VERIFIER) !== null && (code !== undefined || error !== undefined)
   return isBack ? { ...(code && { code }), ...(error && { error }) } : undefined
 }
 
-/** Ends a login through a provider: with the code that came back, and with a second factor where there is one. */
+/** Completes a login through a provider: with the code that came back, and a second factor if there is one. */
 export function ProviderReturn({ back, onBack }: { readonly back: Returned; onBack(): void }) {
   const texts = useTexts()
   const signIn = useSignIn()

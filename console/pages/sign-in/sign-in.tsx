@@ -12,7 +12,7 @@ import { PasskeyButton } from './passkey-button.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { ProviderButtons, ProviderReturn, returnedFromProvider } from './provider.tsx'
 
-/** For whoever is not signed in. */
+/** The page for users who are not signed in. */
 export function SignInPage() {
   const query = useQuery(modelQuery)
   if (query.data === undefined) return <QueryState query={query} />
@@ -47,7 +47,7 @@ function Way({ model }: { readonly model: Model }) {
   )
 }
 
-/** What is around everything that comes before the console. */
+/** The frame of all pages before the sign-in is complete. */
 export function SignInFrame({ children }: { readonly children: ReactNode }) {
   const texts = useTexts()
   const { language } = useSettings()

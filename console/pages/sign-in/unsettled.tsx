@@ -12,7 +12,7 @@ const FactorSetUp = lazy(async () => ({
   default: (await import('../account/second-factor.tsx')).FactorSetUp,
 }))
 
-/** What must be done before anything else: a password of one's own, or a second factor. */
+/** Asks for what must be done before anything else: a new password, or a second factor. */
 export default function Unsettled({ code }: { readonly code: string }) {
   const texts = useTexts()
   const changed = useSessionChange()

@@ -4,7 +4,7 @@ import { labelOf, useModel } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { type Box, LINE, layOut, type Reference, SHOWN } from './layout.ts'
 
-/** The declaration as a picture of types and references, and the same as a list. */
+/** Shows the declaration as a diagram of types and references, and as a list. */
 export function Diagram() {
   const texts = useTexts().system
   const { entities } = useModel()

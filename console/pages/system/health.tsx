@@ -23,7 +23,7 @@ interface HealthDetails {
   readonly feed: { readonly lag_ms: number }
 }
 
-/** As often as a person looks. */
+/** How often the page is refreshed. */
 const EVERY_MS = 5000
 
 export function Health() {

@@ -28,10 +28,10 @@ const GAP_X = 90
 const GAP_Y = 28
 const HEAD = 30
 export const LINE = 20
-/** More fields than that are counted, not shown. */
+/** The most fields that are shown. The rest is counted. */
 export const SHOWN = 10
 
-/** All references of a type, also those in its objects and lists. */
+/** Returns all references of a type, including those in objects and lists. */
 export function referencesOf(type: EntityType): Reference[] {
   const found: Reference[] = []
   const look = (field: Pick<Field, 'to' | 'on_delete' | 'fields' | 'items'>, path: string) => {
@@ -41,13 +41,13 @@ export function referencesOf(type: EntityType): Reference[] {
     if (field.items !== undefined) look(field.items, path)
   }
   for (const field of type.fields) look(field, field.path)
-  // A list of references says twice where it leads.
+  // A list of references has its target twice: in the list and in its items.
   return found.filter(
     (one, at) => found.findIndex((other) => other.path === one.path && other.to === one.to) === at,
   )
 }
 
-/** Types in columns: whatever refers to others stands left of them, as far as there are no circles. */
+/** Arranges types in columns: a type is left of those that it refers to, except in circles. */
 export function layOut(types: readonly EntityType[]): Layout {
   const references = types.flatMap(referencesOf).filter(({ to }) => types.some(({ name }) => name === to))
   const columns: EntityType[][] = []
@@ -74,7 +74,7 @@ export function layOut(types: readonly EntityType[]): Layout {
   }
 }
 
-/** How many steps it is from each type to one that refers to nothing: of a circle, up to where it closes. */
+/** Returns each type's distance to a type without references. Circles are cut where they close. */
 function depthsOf(types: readonly EntityType[], references: readonly Reference[]): Map<string, number> {
   const depths = new Map<string, number>()
   const visit = (name: string, above: readonly string[]): number => {

@@ -18,7 +18,7 @@ interface MigrationState {
   readonly format: number
 }
 
-/** What the declaration has done to the database, what is kept aside, and what a start would do now. */
+/** Shows past migrations, columns and tables kept aside, and what a start would do now. */
 export function Migrations() {
   const texts = useTexts().system
   const query = useQuery({

@@ -29,7 +29,7 @@ interface Minute {
 
 const EVERY_MS = 10_000
 
-/** What this instance has answered since its start. */
+/** Statistics of the requests that this instance has answered since its start. */
 export function Requests() {
   const texts = useTexts().system
   const query = useQuery({

@@ -8,7 +8,7 @@ import { useTexts } from '../../texts/index.ts'
 
 const ACTIONS = ['list', 'read', 'create', 'update', 'delete', 'restore', 'history', 'purge'] as const
 
-/** Who may do what, as it is declared; and a way to ask for one person and one Entity. */
+/** Shows the declared rules, and answers what one user may do with one Entity. */
 export function Rules() {
   return (
     <div className="stack">
@@ -66,7 +66,7 @@ interface MayAnswer {
   readonly errors?: Readonly<Record<string, readonly string[]>>
 }
 
-/** "Who may see this?" */
+/** Asks the server whether a user may do something with an Entity. */
 function Ask() {
   const texts = useTexts().system
   const { entities } = useModel()

@@ -49,7 +49,7 @@ interface Webhook {
 
 const EVERY_MS = 5000
 
-/** Reactions, webhooks, mails and jobs: what waits, what failed, and another try. */
+/** Reactions, webhooks, mails and jobs: what is waiting or has failed, with a retry. */
 export function Work() {
   return (
     <div className="stack">
@@ -60,7 +60,7 @@ export function Work() {
   )
 }
 
-/** Runs a call that sets work off, and looks again. */
+/** Returns a function that starts work by a call, and refreshes the page. */
 function useSetOff(): (path: string, body?: object) => Promise<void> {
   const texts = useTexts()
   const queries = useQueryClient()
@@ -87,16 +87,16 @@ const TONES = { waiting: 'badge warn', running: 'badge accent', aside: 'badge ba
 
 interface WorkTableProps {
   readonly title: string
-  /** What its rows are. */
+  /** The head of the first column. */
   readonly what: string
-  /** What is in the third column. */
+  /** The head of the third column. */
   readonly third: string
-  /** What the button of a row does. */
+  /** The label of each row's button. */
   readonly action: string
   readonly children: ReactNode
 }
 
-/** Work, row by row: its status, when it is done next, and a button. */
+/** A table of work: status, next run, and a button in each row. */
 function WorkTable({ title, what, third, action, children }: WorkTableProps) {
   const texts = useTexts().system
   return (

@@ -7,16 +7,16 @@ import { exampleOf } from './example.ts'
 interface CelProps {
   readonly type: EntityType
   readonly value: string
-  /** What the API says of it. */
+  /** The error that the API reports. */
   readonly error?: string | undefined
-  /** It was just opened to be typed in. */
+  /** Whether it was just opened by the user. */
   readonly autoFocus: boolean
   onChange(value: string): void
-  /** Enter. */
+  /** Called on Enter. */
   onApply(): void
 }
 
-/** A condition as a text: with what can stand next, and the error where it is. */
+/** An input for a condition as text, with completions. It marks the position of an error. */
 export function CelInput({ type, value, error, autoFocus, onChange, onApply }: CelProps) {
   const texts = useTexts()
   const id = useId()
@@ -94,7 +94,7 @@ function Option({ id, option, isAt, onTake }: OptionProps) {
       tabIndex={-1}
       aria-selected={isAt}
       onPointerDown={(event) => {
-        // The text keeps the focus.
+        // Keeps the focus in the text.
         event.preventDefault()
         onTake(option)
       }}
@@ -105,7 +105,7 @@ function Option({ id, option, isAt, onTake }: OptionProps) {
   )
 }
 
-/** The same text below the one that is typed, with a mark at the error: `… at column 3`. */
+/** Repeats the text below the input, to mark the position of an error: `… at column 3`. */
 function Mirror({ text, error }: { readonly text: string; readonly error?: string | undefined }) {
   const column = /at column (\d+)/.exec(error ?? '')?.[1]
   const from = column === undefined ? text.length : Number(column) - 1
@@ -119,7 +119,7 @@ function Mirror({ text, error }: { readonly text: string; readonly error?: strin
   )
 }
 
-/** What can stand at the caret, and how to take it. */
+/** Returns the completions at the caret, and functions to choose one. */
 function useCompleting(type: EntityType, value: string, onChange: (value: string) => void) {
   const model = useModel()
   const input = useRef<HTMLTextAreaElement>(null)

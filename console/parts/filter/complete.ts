@@ -1,16 +1,16 @@
 import type { EntityType, Field, Model } from '../../model.ts'
 
-/** Something that can stand next in a filter. */
+/** A possible continuation of a filter. */
 export interface Completion {
-  /** What is put in place of what was typed of it. */
+  /** The text to insert in place of what was typed. */
   readonly insert: string
   readonly label: string
-  /** What it is, in a word or two. */
+  /** A description, in a word or two. */
   readonly note: string
 }
 
 export interface Completions {
-  /** Where the text that it replaces begins. */
+  /** The start of the text that it replaces. */
   readonly from: number
   readonly options: readonly Completion[]
 }
@@ -44,7 +44,7 @@ const GLOBALS = [
 ]
 const MOST = 12
 
-/** What can stand at a place of a filter: fields, also those of what is referred to, functions, and choices. */
+/** Returns completions at a place in a filter: fields, also of referenced types, functions, and choices. */
 export function completionsAt(text: string, type: EntityType, model: Model): Completions {
   const value = /([A-Za-z_][\w.]*)\s*(?:==|!=|in\s*\[(?:[^\]]*,)?)\s*("?[\w-]*)$/.exec(text)
   if (value !== null) {
@@ -74,7 +74,7 @@ function valuesOf(field: Field | undefined): readonly Completion[] {
   return []
 }
 
-/** The fields of a type, or of what a path of it leads to. */
+/** Returns the fields of a type, or of the type that a path leads to. */
 function namesAfter(above: readonly string[], type: EntityType, model: Model): readonly Completion[] {
   if (above.length === 0)
     return [

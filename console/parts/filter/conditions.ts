@@ -26,7 +26,7 @@ export type Operator =
 
 export type Literal = string | number | boolean
 
-/** What can be said by clicking. All conditions of a filter must hold. */
+/** A condition that can be built by clicking. All conditions of a filter must hold. */
 export interface Condition {
   readonly path: string
   readonly operator: Operator
@@ -36,7 +36,7 @@ export interface Condition {
 const EMPTY = ['empty', 'filled'] as const
 const NUMBERS: readonly Operator[] = ['is', 'not', 'more', 'least', 'less', 'most', ...EMPTY]
 
-/** What can be asked of a field. The first is the usual question. */
+/** Returns the operators for a field. The first is the most common one. */
 export function operatorsOf({ type, items }: Shown): readonly Operator[] {
   switch (type) {
     case 'text':
@@ -64,7 +64,7 @@ export function operatorsOf({ type, items }: Shown): readonly Operator[] {
   }
 }
 
-/** Whether a question needs an answer, or several. */
+/** Whether an operator needs a value. */
 export function needsValue(operator: Operator): boolean {
   return operator !== 'empty' && operator !== 'filled'
 }
@@ -80,7 +80,7 @@ const SIGNS = {
   before: '<',
 } as const
 
-/** Conditions as the API reads them. */
+/** Converts conditions to CEL. */
 export function celOf(conditions: readonly Condition[], fields: readonly FilterField[]): string | undefined {
   const parts = conditions.map((one) => celOfOne(one, fields.find(({ path }) => path === one.path)?.field))
   return parts.length === 0 ? undefined : parts.join(' && ')
@@ -106,14 +106,14 @@ function celOfOne({ path, operator, values }: Condition, field: Shown = { type: 
     case 'within':
       return `${path} > now - duration("${Number(values[0]) * 24}h")`
     case 'not':
-      // A comparison with nothing is neither true nor false: for people, nothing is something else.
+      // In CEL, a comparison with null is neither true nor false. People expect empty values to be "not equal".
       return field.nullable === true ? `(${path} != ${value} || ${path} == null)` : `${path} != ${value}`
     default:
       return `${path} ${SIGNS[operator]} ${value}`
   }
 }
 
-/** People do not look at capitals. Fields that fold their texts do without accents too. */
+/** Ignores case, as people do. Folded fields also ignore accents. */
 function plain(path: string, { fold }: Shown): string {
   return fold === true ? `fold(${path})` : `${path}.lowerAscii()`
 }

@@ -10,7 +10,7 @@ interface EditConditionProps {
   onDone(condition: Condition): void
 }
 
-/** Makes a condition, or changes one: which field, what is asked of it, and the values. */
+/** Adds or changes a condition: its field, operator and values. */
 export default function EditCondition({ fields, condition, onDone }: EditConditionProps) {
   const texts = useTexts()
   const [path, setPath] = useState(condition?.path)
@@ -56,7 +56,7 @@ function ConditionForm({ field, condition, onDone }: ConditionFormProps) {
   const [operator, setOperator] = useState(condition?.operator ?? operators[0] ?? 'filled')
   const [values, setValues] = useState(condition?.values ?? [])
   const form = useRef<HTMLFormElement>(null)
-  // The usual question stands there already: the answer is next.
+  // The operator is preset, so the focus goes to the value.
   useEffect(() => {
     const answer = form.current?.querySelector<HTMLElement>('input, select ~ select')
     const next = answer ?? form.current?.querySelector('select')

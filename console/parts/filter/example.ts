@@ -1,6 +1,6 @@
 import type { EntityType, Field } from '../../model.ts'
 
-/** A filter as somebody could write it for this type: `beds > 3 && status == "open"`. */
+/** Returns an example filter for this type: `beds > 3 && status == "open"`. */
 export function exampleOf(type: EntityType): string {
   const usable = type.fields.filter(({ filterable }) => filterable !== false)
   const parts = [partOf(usable, aboutNumber), partOf(usable, aboutChoice)].filter(

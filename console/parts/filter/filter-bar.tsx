@@ -9,7 +9,7 @@ import { type Condition, celOf, type FilterField, needsValue } from './condition
 import { conditionsOf } from './read-cel.ts'
 import { ReferenceNames } from './reference-names.tsx'
 
-// Most lists are only looked at.
+// Loaded when needed: most lists are only read.
 const FilterText = lazy(() => import('./filter-text.tsx'))
 const EditCondition = lazy(() => import('./edit-condition.tsx'))
 
@@ -17,12 +17,12 @@ interface FilterBarProps {
   readonly type: EntityType
   readonly fields: readonly FilterField[]
   readonly filter: string | undefined
-  /** The API does not understand it. The text shows where. */
+  /** Whether the API rejects the filter. The text input shows where it is wrong. */
   readonly isWrong: boolean
   onChange(filter: string | undefined): void
 }
 
-/** The conditions of a list: each as a piece that can be clicked, or all of them as a text. */
+/** The filter of a list: as chips that can be clicked, or as text. */
 export function FilterBar({ type, fields, filter, isWrong, onChange }: FilterBarProps) {
   const texts = useTexts()
   const conditions = conditionsOf(filter ?? '', fields)
@@ -117,7 +117,7 @@ function Chip({ condition, fields, onChange, onRemove }: ChipProps) {
   )
 }
 
-/** A condition in words: "Status is open or paid". References are named beside it. */
+/** Returns a condition in words: "Status is open or paid". Names of references are shown beside it. */
 function useConditionText({ operator, values }: Condition, known: FilterField | undefined): string {
   const texts = useTexts()
   if (known === undefined) return ''

@@ -17,7 +17,7 @@ interface FilterTextProps {
 
 const PAUSE_MS = 300
 
-/** The filter as a text. The API says whether it is right while it is typed; Enter uses it. */
+/** The filter as text. The API checks it while the user types; Enter applies it. */
 export default function FilterText({ type, filter = '', autoFocus, onChange }: FilterTextProps) {
   const texts = useTexts()
   const [text, setText] = useState(filter)

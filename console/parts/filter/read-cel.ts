@@ -1,6 +1,6 @@
 import type { Condition, FilterField, Literal, Operator } from './conditions.ts'
 
-/** A piece of a filter: a name, a value or a sign. */
+/** A token of a filter: a name, a value or a sign. */
 interface Token {
   readonly kind: 'name' | 'value' | 'sign'
   readonly text: string
@@ -43,8 +43,8 @@ function plainToken(number?: string, name?: string, sign?: string): Token | unde
 }
 
 /**
- * The conditions that a filter consists of, if it could have been made by clicking. Undefined otherwise: it can only be
- * shown and changed as a text then.
+ * Returns the conditions of a filter that could have been built by clicking. Undefined for any other: it can only be
+ * shown and edited as text.
  */
 export function conditionsOf(text: string, fields: readonly FilterField[]): readonly Condition[] | undefined {
   if (text.trim() === '') return []
@@ -54,7 +54,7 @@ export function conditionsOf(text: string, fields: readonly FilterField[]): read
   return all.every((one) => one !== undefined) ? all : undefined
 }
 
-/** At a sign that is not within parentheses. */
+/** Splits at a sign outside of parentheses. */
 function split(tokens: readonly Token[], sign: string): readonly (readonly Token[])[] {
   const parts: Token[][] = [[]]
   let depth = 0
@@ -67,7 +67,7 @@ function split(tokens: readonly Token[], sign: string): readonly (readonly Token
   return parts
 }
 
-/** How a condition is written: `P` is a path, `V` a value, `L` values with commas between them. */
+/** The forms of conditions: `P` is a path, `V` a value, `L` values separated by commas. */
 const FORMS: readonly (readonly [form: string, operator: Operator])[] = [
   ['P == null', 'empty'],
   ['P != null', 'filled'],
@@ -108,7 +108,7 @@ function isMethod(part: string): boolean {
   return part === 'contains' || part === 'startsWith' || part === 'lowerAscii'
 }
 
-/** `.contains` belongs to the name before it, as the text is read. */
+/** Matches tokens against a form. The tokenizer reads `.contains` as part of the name before it. */
 function fit(form: readonly string[], tokens: readonly Token[]): Omit<Condition, 'operator'> | undefined {
   const values: Literal[] = []
   let path: string | undefined
@@ -137,7 +137,7 @@ function fit(form: readonly string[], tokens: readonly Token[]): Omit<Condition,
   return at === tokens.length && path !== undefined ? { path, values } : undefined
 }
 
-/** What the form means for the type of the field; undefined if it is none that can be clicked. */
+/** Returns the meaning of a form for the type of the field; undefined if no click could build it. */
 function meant({ orEmpty, ...found }: Found, fields: readonly FilterField[]): Condition | undefined {
   const path = found.path.replace(/\.id$/, '')
   const known = fields.find((one) => one.path === found.path) ?? fields.find((one) => one.path === path)
@@ -148,7 +148,7 @@ function meant({ orEmpty, ...found }: Found, fields: readonly FilterField[]): Co
     return condition.operator === 'is' || condition.operator === 'any'
       ? { ...condition, operator: 'any' }
       : undefined
-  // What is empty is left out by it, and would not be by what a click makes of it.
+  // This condition excludes empty values; the one that a click builds would include them.
   if (condition.operator === 'not' && !orEmpty && known.field.nullable === true) return undefined
   if (type === 'choice' && condition.operator === 'is') return { ...condition, operator: 'any' }
   if (type === 'date' && condition.operator === 'more') return { ...condition, operator: 'after' }

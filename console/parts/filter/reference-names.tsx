@@ -3,7 +3,7 @@ import { type EntityData, get, type Page } from '../../api.ts'
 import { nameOf, untitled, useEntityType } from '../../model.ts'
 import { namingFields } from '../../names.ts'
 
-/** The names of some Entities, one after the other. */
+/** The names of some Entities, one after another. */
 export function ReferenceNames({ to, ids }: { readonly to: string | null; readonly ids: readonly number[] }) {
   const type = useEntityType(to ?? '')
   const few = ids.slice(0, 3)

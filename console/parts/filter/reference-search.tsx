@@ -9,14 +9,14 @@ import { useTexts } from '../../texts/index.ts'
 interface ReferenceSearchProps {
   readonly to: string
   readonly chosen: readonly number[]
-  /** One at most. */
+  /** Whether only one can be chosen. */
   readonly isSingle?: boolean
   onChange(chosen: readonly number[]): void
 }
 
 const MOST = 30
 
-/** Entities of another type, found by their name. */
+/** Finds Entities of another type by name. */
 export function ReferenceSearch({ to, chosen, isSingle = false, onChange }: ReferenceSearchProps) {
   const texts = useTexts()
   const [text, setText] = useState('')
@@ -53,7 +53,7 @@ export function ReferenceSearch({ to, chosen, isSingle = false, onChange }: Refe
   )
 }
 
-/** Those that are chosen come first, whatever is searched for. */
+/** Chosen Entities come first, whatever the search. */
 function useFound(to: string, text: string, chosen: readonly number[]): readonly EntityData[] {
   const type = useEntityType(to)
   const read = (key: unknown, query: object | undefined) => ({

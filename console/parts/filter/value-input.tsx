@@ -10,7 +10,7 @@ interface ValueInputProps {
   onChange(values: readonly Literal[]): void
 }
 
-/** What a field is compared with. */
+/** The input for the value of a condition. */
 export function ValueInput({ field, operator, values, onChange }: ValueInputProps) {
   const texts = useTexts()
   const { type, to } = field.type === 'list' ? (field.items ?? { type: 'text' }) : field
@@ -71,7 +71,7 @@ function NumberInput({ value, onChange, label }: InputProps<Literal> & { readonl
 
 const KINDS: Readonly<Record<string, string>> = { date: 'date', datetime: 'datetime-local' }
 
-/** Times are those of the browser's zone, and sent as what they are everywhere. */
+/** An input for texts, numbers and times. Times are entered in local time, and sent as UTC. */
 function TextInput({ kind, value, onChange }: InputProps<string> & { readonly kind: string }) {
   const texts = useTexts()
   const isTime = kind === 'datetime'

@@ -17,7 +17,7 @@ export type Conflicts = Map<string, string[]>
 /** The message if the reason must not be revealed. */
 export const CHANGED = 'was changed since'
 
-/** What one version changed, and who made it. */
+/** One version of an Entity: who made it, when, and which columns it changed. */
 export interface VersionChange {
   readonly columns: ReadonlySet<string>
   readonly version: number
@@ -34,8 +34,8 @@ interface Explained {
 }
 
 /**
- * Who has changed what is in the way, and when. `rows` are the versions from the first one that is taken back on, as
- * `history.since` finds them; `undone` are the operations that are taken back, `fields` what may be told.
+ * Explains who changed the columns in conflict, and when. `rows`: the versions since the first one that is taken back,
+ * as `history.since` finds them. `undone`: the operations that are taken back. `fields`: those that may be revealed.
  */
 export function explainConflicts(
   plan: Plan,
@@ -60,14 +60,14 @@ export function explainConflicts(
   return [...sentences]
 }
 
-/** `, by users/3 at …`: everyone who made these changes, the last ones named. */
+/** `, by users/3 at …` for each of the last changes, and the number of the earlier ones. */
 export function byAll(changes: readonly VersionChange[]): string {
   const named = changes.slice(-budget.namedObstacles).map((one) => `, by ${maker(one)}`)
   const more = changes.length - named.length
   return named.join('') + (more > 0 ? `, and ${more} times before` : '')
 }
 
-/** The Entity may have been deleted and restored several times. */
+/** Explains a conflict with deletions. The Entity may have been deleted and restored several times. */
 function explainDeletion(changes: readonly VersionChange[]): string {
   const verb = ({ isDelete }: VersionChange) => (isDelete ? 'deleted' : 'restored')
   const last = changes.at(-1)
@@ -78,7 +78,7 @@ function explainDeletion(changes: readonly VersionChange[]): string {
 
 const maker = ({ actor, at }: VersionChange) => `${actor ?? 'nobody'} at ${at}`
 
-/** What each version changed, those of the operations themselves left out. */
+/** The changes of each version, except for those made by the undone operations. */
 export function versionChanges(
   plan: Plan,
   rows: readonly Row[],
@@ -109,7 +109,7 @@ export function versionChanges(
   })
 }
 
-/** The sentence for an obstacle, without what those who ask may not know. */
+/** The sentence for an obstacle. It reveals only what the caller may know. */
 export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): string {
   if (obstacle.reason === 'forbidden') {
     const { action, path, entity } = obstacle
@@ -144,7 +144,7 @@ export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): str
   }[reason]
 }
 
-/** The key of an e-mail is shown as the e-mail. */
+/** The key of an e-mail address is shown as `email`. */
 const pathToShow = (column: string) => (column === EMAIL_KEY ? 'email' : column)
 
 /** Adds sentences to an Entity, up to the limit. */

@@ -6,9 +6,9 @@ import type { Feed } from './feed.ts'
 import type { Position } from './position.ts'
 
 /**
- * How far readers of the server's own have come in the journal, kept in the database. What is kept is a number alone, and
- * a copy or a backup has the same numbers: so a cursor goes on there behind the same operation, whatever the incarnation.
- * What the original has read since the copy was made is read again.
+ * The positions of the server's own readers, stored in the database. A cursor is stored as a number without its
+ * incarnation. A copy or a backup has the same numbers, so its cursors go on after the same operation. Operations that
+ * the original has read since the copy was made are read again.
  */
 export class Cursors {
   readonly #store: Store
@@ -21,7 +21,7 @@ export class Cursors {
     this.#feed = feed
   }
 
-  /** Where a reader stands. A new one begins now. */
+  /** The position of a reader. A new reader starts at the present. */
   async at(name: string): Promise<Position> {
     const known = await this.#find(name)
     if (known !== undefined) return known
@@ -30,13 +30,13 @@ export class Cursors {
     return (await this.#find(name)) ?? this.#feed.positionOf(now)
   }
 
-  /** False where another reader was faster, and has moved it. */
+  /** Moves a cursor. False if another reader has moved it first. */
   async move(name: string, from: Position, to: Position): Promise<boolean> {
     const { steps, params } = await this.moving(name, from, to)
     return (await this.#store.write(steps, params)).done
   }
 
-  /** The same for a transaction with more in it. It is refused at the step `CURSOR_MOVED` where another reader was faster. */
+  /** The steps to move a cursor in a larger transaction. `CURSOR_MOVED` is refused if another reader was faster. */
   async moving(
     name: string,
     from: Position,
@@ -46,14 +46,14 @@ export class Cursors {
     return { steps: this.#plan.move, params: { $name: name, $from, $to } }
   }
 
-  /** Forgets a reader: when it comes back, it begins anew. */
+  /** Forgets a reader. If it comes back, it starts as a new one. */
   async drop(name: string): Promise<void> {
     await this.#store.write(this.#plan.drop, { $name: name })
   }
 
   /**
-   * Forgets all readers whose names begin so, but those that are named. Those that have moved lately are kept: another
-   * instance may have them, or the declaration is about to be rolled back.
+   * Forgets all readers whose names have this prefix, except for `kept`. Readers that moved recently are also kept:
+   * another instance may use them, or the declaration may be about to be rolled back.
    */
   async dropIdle(prefix: string, kept: readonly string[]): Promise<void> {
     const names = (await this.#store.read(this.#plan.idleCursors, {})).map(([name]) => String(name))

@@ -3,7 +3,7 @@ import { isRecord } from '../declare/record.ts'
 import type { Bound } from '../store/dialect.ts'
 import type { Upcaster } from './upcast.ts'
 
-/** What changed, by dot path: from what, to what. */
+/** The changed values by dot path, before and after. */
 export type Changed = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>
 
 type Entity = Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ export function differenceOf(
   return changed
 }
 
-/** The same of versions as the journal has them, JSON in the form of its day. `null` before: it was not there yet. */
+/** The same for two versions in the journal, as JSON in the form of their time. `null` before: it was created. */
 export function journalledDifference(
   fields: readonly Field[],
   upcaster: Upcaster,
@@ -28,7 +28,7 @@ export function journalledDifference(
   after: Bound,
 ): Changed {
   const [from, to] = [before, after].map((data) => data && JSON.parse(String(data)))
-  // Whoever created the Entity did not set what a migration filled in.
+  // The creator did not set the values that a later migration filled in.
   if (from === null) return differenceOf(fields, undefined, upcaster.upcastFirst(to))
   return differenceOf(fields, upcaster.upcast(from), upcaster.upcast(to))
 }

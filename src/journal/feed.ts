@@ -7,19 +7,19 @@ import { CUT } from '../store/migration/memory.ts'
 import type { Store } from '../store/store.ts'
 import { type Position, PositionGone, positionAt, positionParts } from './position.ts'
 
-/** How many changes one answer has at most. */
+/** The maximum number of changes in one answer. */
 const CHANGES_MAX = 1000
-/** How many changes are looked through at once; the more where operations are long, or few of them are asked for. */
+/** How many changes are searched at once. The larger window is for long operations and rare types. */
 const FIRST_WINDOW = 200
 const WINDOW = 5000
 const WINDOWS_MAX = 10
-/** How long the end of the journal is waited for while others write; and by those who only want to know how far it is. */
+/** How long to wait for running transactions to end; the shorter time is for callers that only want the position. */
 const PATIENCE_MS = 5000
 const GLANCE_MS = 500
 const PAUSE_MS = 5
 
 export interface FeedOptions {
-  /** How many operations an answer has at most. */
+  /** The maximum number of operations in one answer. */
   readonly limit: number
   /** Only operations with changes of these types, and only these changes. */
   readonly entities?: readonly string[] | undefined
@@ -28,51 +28,51 @@ export interface FeedOptions {
 /** Operations in the order of commits. */
 export interface FeedPage {
   readonly operations: readonly FeedOperation[]
-  /** Where to go on. */
+  /** The position to continue from. */
   readonly next: Position
-  /** Whether there is more to be read right now: an answer without operations does not say that there is not. */
+  /** Whether more can be read right now. This can be true even for a page without operations. */
   readonly more: boolean
-  /** Whether something is committed that cannot be read yet, since others are still writing: ask again in a moment. */
+  /** Whether changes are committed but not readable yet, because others are still writing: ask again in a moment. */
   readonly pending: boolean
 }
 
-/** An operation with all of its changes; but of one that is larger than an answer, with the first of them. */
+/** An operation with all of its changes. If it is larger than an answer, with the first of them. */
 export interface FeedOperation {
   readonly id: string
   readonly at: string
   readonly actor: string | null
   /** The operation that caused this one. */
   readonly cause: string | null
-  /** Right behind it. */
+  /** The position right after it. */
   readonly position: Position
   readonly changes: readonly FeedChange[]
-  /** What `changes` goes on with; `null` where these are all. */
+  /** The argument of `changes` for the remaining ones; `null` if these are all. */
   readonly rest: number | null
 }
 
-/** An operation that was looked for by its id. */
+/** An operation found by its id. */
 export type ReadOperation = Omit<FeedOperation, 'position'>
 
-/** A change, in the order in which it was made. */
+/** One change of an operation; they are in the order in which they were made. */
 export interface FeedChange {
   readonly entity: string
-  /** `null` for a migration, which is of the whole type. */
+  /** `null` for a migration, which concerns the whole type. */
   readonly id: number | null
   readonly version: number
   readonly kind: string
-  /** The Entity as it then stood, and as it stood before, as JSON: `null` where there is none, or where it was erased since. */
+  /** The Entity after and before the change, as JSON; `null` if there is none or it was erased since. */
   readonly data: string | null
   readonly before: string | null
 }
 
 /**
- * The journal as it is followed: whatever follows writes reads this. Whoever goes on from `next` gets each operation once
- * and whole, and the versions of each Entity in their order.
+ * The journal for readers that follow it. A reader that continues from `next` gets each operation once and whole, and
+ * the versions of each Entity in order.
  */
 export class Feed {
   readonly #store: Store
   readonly #plan: FeedPlan
-  /** As it was read last. */
+  /** The incarnation as it was last read. */
   #incarnation: string | undefined
   #looking: Promise<Position | undefined> | undefined
 
@@ -86,7 +86,7 @@ export class Feed {
     return positionAt((await this.#end()).incarnation, 0)
   }
 
-  /** Whatever is committed from here on comes behind it; of what was committed before, at most the last few moments. */
+  /** The current position. All later commits come after it, and at most the last few moments of earlier ones. */
   async now(): Promise<Position> {
     const { incarnation, settled } = await this.#settledEnd(PATIENCE_MS)
     if (settled === undefined)
@@ -98,13 +98,13 @@ export class Feed {
   }
 
   /**
-   * A position of a moment ago, for whoever is about to read the data and then follows them: what is committed from here
-   * on comes behind it. Undefined where it takes too long to know one.
+   * A position of a moment ago, for a caller that reads data now and follows changes afterwards: all later commits come
+   * after it. Undefined if it takes too long to find one.
    */
   recent(): Soon<Position | undefined> {
     const { recent } = this.#store
     if (recent !== undefined && this.#incarnation !== undefined) return positionAt(this.#incarnation, recent)
-    // One look for all who ask meanwhile: right after a start these can be hundreds.
+    // All concurrent callers share one query: right after a start there can be hundreds.
     this.#looking ??= this.#lookRecent().finally(() => {
       this.#looking = undefined
     })
@@ -116,7 +116,7 @@ export class Feed {
     return settled === undefined ? undefined : positionAt(incarnation, settled)
   }
 
-  /** Throws `PositionGone` where something behind the position is missing. */
+  /** The next page after a position. Throws `PositionGone` if operations after it are missing. */
   async after(position: Position, { limit, entities }: FeedOptions): Promise<FeedPage> {
     const end = await this.#end()
     const after = numberIn(position, end, entities)
@@ -125,12 +125,12 @@ export class Feed {
     if (upto <= after) return { operations: [], next: position, more: false, pending }
     const found = await this.#look({ after, upto, limit, entities })
     const { operations, place } = await this.#fill(found, end.incarnation, entities)
-    // Retention may have cut meanwhile what was just to be read.
+    // Retention may have erased in the meantime what was being read.
     numberIn(position, await this.#end(), entities)
     return { operations, next: positionAt(end.incarnation, place), more: place < upto, pending }
   }
 
-  /** One operation, by its id, with the first of its changes; undefined where it has none of these types. */
+  /** One operation by its id, with the first of its changes; undefined if it has no changes of these types. */
   async operation(id: string, entities?: readonly string[]): Promise<ReadOperation | undefined> {
     const found = await this.#further(id, 0, entities)
     const [first] = found
@@ -145,12 +145,12 @@ export class Feed {
     }
   }
 
-  /** The same, where something behind it may be gone: of these types. */
+  /** Throws `PositionGone` if changes of these types after the position are missing. */
   async check(position: Position, entities?: readonly string[]): Promise<void> {
     numberIn(position, await this.#end(), entities)
   }
 
-  /** The further changes of an operation that is larger than an answer. */
+  /** The remaining changes of an operation that is larger than an answer. */
   async changes(
     operation: string,
     rest: number,
@@ -173,14 +173,14 @@ export class Feed {
     return rows.map(followedColumns.read)
   }
 
-  /** The first position from which nothing of these types is missing: retention has cut what came before. */
+  /** The first position after which no changes of these types are missing: retention has erased earlier ones. */
   async oldest(entities: readonly string[]): Promise<Position> {
     const { incarnation, told } = await this.#end()
     const cuts = entities.map((name) => Number(told.get(CUT + name) ?? 0))
     return positionAt(incarnation, Math.max(0, ...cuts))
   }
 
-  /** One change by itself, with what is known of its operation; undefined if it was cut. */
+  /** One change, with the data of its operation; undefined if it was erased. */
   async change(
     entity: string,
     id: number,
@@ -202,7 +202,7 @@ export class Feed {
     }
   }
 
-  /** How long the oldest change that is committed and cannot be read yet has been there, in milliseconds. */
+  /** The age of the oldest committed change that cannot be read yet, in milliseconds. */
   async lag(): Promise<number> {
     const { last, settled = 0 } = await this.#settledEnd(GLANCE_MS)
     if (settled >= last) return 0
@@ -212,7 +212,7 @@ export class Feed {
     return Math.max(0, now - then)
   }
 
-  /** The number of a position of this incarnation, and the other way round: for what is kept in the database itself. */
+  /** The number of a position in this incarnation, for storing in the database itself. `positionOf` is the inverse. */
   async numberOf(position: Position): Promise<number> {
     return numberIn(position, await this.#end(), [])
   }
@@ -228,7 +228,7 @@ export class Feed {
     return { last: Number(rows[0]?.last ?? 0), incarnation: this.#incarnation, told }
   }
 
-  /** The end, once all that is in the journal now is settled; or what is known of it when that takes too long. */
+  /** The end of the journal once all current entries are settled, or what is known of it after `patience` ms. */
   async #settledEnd(patience: number): Promise<End & { readonly settled: number | undefined }> {
     const end = await this.#end()
     for (const until = performance.now() + patience; ; ) {
@@ -238,7 +238,7 @@ export class Feed {
     }
   }
 
-  /** The next operations that end behind a number, and the number up to which all of them were looked through. */
+  /** The next operations that end after a number, and the number up to which the search is complete. */
   async #look({ after, upto, limit, entities }: Search): Promise<FoundEnds> {
     let place = after
     for (let windows = 0; windows < WINDOWS_MAX && place < upto; windows++) {
@@ -257,7 +257,7 @@ export class Feed {
     return { ended: [], place }
   }
 
-  /** Operations with their changes: those that an answer has room for. */
+  /** Reads the changes of operations, as many as an answer has room for. */
   async #fill(
     { ended, place }: FoundEnds,
     incarnation: string,
@@ -272,7 +272,7 @@ export class Feed {
     const changed = Map.groupBy(changes, ({ operation }) => String(operation))
     const found = ended.filter(({ operation }) => changed.has(operation))
     const isWhole = isAll(changes)
-    // The last one that has come may lack some: it is left to the next answer, unless it is too large for any.
+    // The last operation may be incomplete. The next answer has it, unless it is too large for any answer.
     const told = isWhole ? found : found.slice(0, Math.max(1, found.length - 1))
     const isPart = !isWhole && found.length === 1
     const operations = told.map((one): FeedOperation => {
@@ -291,7 +291,7 @@ export class Feed {
   }
 }
 
-/** Where the journal ends, and what is told of it. */
+/** The end of the journal, and the server's own values in the database. */
 interface End {
   readonly last: number
   readonly incarnation: string
@@ -305,7 +305,7 @@ interface Search {
   readonly entities: readonly string[] | undefined
 }
 
-/** An operation, the number of its last change, and how many there were in the window. */
+/** An operation, the number of its last change, and the number of its changes in the window. */
 interface Ended {
   readonly operation: string
   readonly place: number
@@ -321,7 +321,7 @@ function endedOperation({ operation, place, changes }: ReturnType<typeof windowC
   return { operation: String(operation), place: Number(place), changes: Number(changes) }
 }
 
-/** As many as an answer may have room for. */
+/** As many operations as fit into one answer. */
 function firstOf(ended: readonly Ended[], limit: number): readonly Ended[] {
   const taken: Ended[] = []
   for (let changes = 0; taken.length < limit && changes < CHANGES_MAX; ) {
@@ -337,7 +337,7 @@ function lastPlace(ended: readonly Ended[]): number {
   return ended.at(-1)?.place ?? 0
 }
 
-/** Throws where not all that comes behind the position is there: in general, or of these types. */
+/** The number of a position. Throws if changes after it are missing: of these types, or of any. */
 function numberIn(
   position: Position,
   { incarnation: present, last, told }: End,
@@ -352,7 +352,7 @@ function numberIn(
 
 type FollowedRow = ReturnType<typeof followedColumns.read>
 
-/** Whether no further ones are left. */
+/** Whether these are all changes, with none left to read. */
 function isAll(changes: readonly FollowedRow[]): boolean {
   const picked = Number(changes[0]?.picked ?? 0)
   return picked === changes.length && picked < CHANGES_MAX

@@ -5,22 +5,22 @@ import { bodyColumns, ownColumns } from '../plan/tables/columns.ts'
 /** An Entity as its JSON has it. */
 export type State = Readonly<Record<string, unknown>> & { readonly [SECRETS]?: Secrets }
 
-/** Hashes of secrets by column, beside the JSON of a state. They come into no answer: JSON knows nothing of symbols. */
+/** The key for hashes of secrets in a state. It is a symbol, so JSON leaves them out and no answer has them. */
 export const SECRETS = Symbol('secrets')
 export type Secrets = ReadonlyMap<string, string | null>
 
 /**
- * The smallest part of an Entity that is compared and set back: a value, the id of a reference, a whole list, or that an
- * optional object is there. The journal has no secrets: a state knows only those that were put into it.
+ * The smallest part of an Entity that is compared and set back: a value, the id of a reference, a whole list, or the
+ * presence of an optional object. The journal has no secrets: a state has only those that were added to it.
  */
 export interface Leaf {
   readonly column: string
   readonly field: Field
   readonly isPresence: boolean
   readonly isSecret: boolean
-  /** The optional object around it: the innermost one. */
+  /** The innermost optional object around it. */
   readonly within: string | undefined
-  /** Its value in a state: `null` where it is empty, undefined where that state knows nothing of it. */
+  /** Its value in a state: `null` if it is empty, undefined if the state does not contain it. */
   read(state: State): unknown
 }
 
@@ -46,7 +46,7 @@ export function leavesOf(type: EntityType): readonly Leaf[] {
   return leaves
 }
 
-/** Undefined where a name on the way is not there; `null` where an object on the way is `null`. */
+/** Undefined if a name on the path is missing; `null` if an object on the path is `null`. */
 function valueInState(state: State, names: readonly string[]): unknown {
   let at: unknown = state
   for (const name of names) {
@@ -68,7 +68,7 @@ export function isEqual(a: unknown, b: unknown): boolean {
   return a === b || (typeof a === 'object' && a !== null && Bun.deepEquals(a, b))
 }
 
-/** A body that sets these leaves, for a binder. */
+/** A body that sets these leaves, for `plan.bind`. */
 export function bodyOf(leaves: readonly (readonly [Leaf, unknown])[]): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   for (const [{ field, isPresence }, value] of leaves) {
@@ -84,7 +84,7 @@ export function bodyOf(leaves: readonly (readonly [Leaf, unknown])[]): Record<st
   return body
 }
 
-/** The object at a name, made where there is none; undefined where it is set to `null`. */
+/** The object at a name, created if missing; undefined if it is `null`. */
 function objectIn(
   at: Record<string, unknown> | undefined,
   name: string,
@@ -95,7 +95,7 @@ function objectIn(
   return isRecord(inner) ? (inner as Record<string, unknown>) : undefined
 }
 
-/** Dot paths in a state that are not declared any more; of two states only those that differ. */
+/** Dot paths in a state that are no longer declared. With two states, only those that differ. */
 export function strayPaths(fields: readonly Field[], state: State, other?: State, prefix = ''): string[] {
   const stray = Object.keys(state)
     .filter((name) => !(prefix === '' && Object.hasOwn(ownColumns, name)))

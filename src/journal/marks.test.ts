@@ -5,7 +5,7 @@ import { Marks } from './marks.ts'
 const at = (ms: number) => new Date(Date.UTC(2030, 0, 1) + ms).toISOString()
 const HOUR = 3_600_000
 
-/** Looks, each so much later than the one before, and how many changes were made meanwhile. */
+/** Looks at the clock: the time since the look before, and the number of changes in between. */
 const looks = fc.array(
   fc.record({ after: fc.integer({ min: -3 * HOUR, max: 60 * HOUR }), changes: fc.nat(9) }),
   {
@@ -18,10 +18,10 @@ test('marks never say of a change what is not so', () => {
     fc.property(looks, fc.double({ min: 0, max: 1, noNaN: true }), (all, part) => {
       let [now, newest, seq] = [0, 0, 0]
       let marks = Marks.read(undefined)
-      /** When the change at each place was made, by clocks that were right. */
+      /** The true time of the change at each place. */
       const made: number[] = []
       for (const { after, changes } of all) {
-        // A clock that is set back is wrong: nothing is made earlier than what was made before.
+        // A clock that is set back is wrong: no change is earlier than the ones before it.
         const wrong = now + after < newest
         now = Math.max(newest, now + after)
         for (let one = 0; one < changes; one++) made[++seq] = now

@@ -1,6 +1,6 @@
 /**
- * A place in the journal: everything up to it was read. It is text that means nothing to clients: the incarnation of the
- * database, and a number. Positions of one incarnation are in the order of commits.
+ * A place in the journal: everything up to it was read. It is a text with the incarnation of the database and a number,
+ * opaque to clients. Positions of one incarnation are in commit order.
  */
 export type Position = string & { readonly position: true }
 
@@ -8,7 +8,7 @@ export function positionAt(incarnation: string, seq: number): Position {
   return `${incarnation}-${seq}` as Position
 }
 
-/** Whether a text can be a position at all: what clients send back may be anything. */
+/** Whether a text has the form of a position: clients may send anything. */
 export function isPosition(text: string): text is Position {
   return FORM.test(text)
 }
@@ -21,8 +21,8 @@ export function positionParts(position: Position): { readonly incarnation: strin
 const FORM = /^([0-9a-f]{12})-(\d{1,15})$/
 
 /**
- * Nothing can be read from a position on: it is of another database or of another life of this one, or what came behind
- * it was cut by retention. Its reader must start over.
+ * Nothing can be read from a position: it belongs to another database or an earlier incarnation, or retention erased
+ * what came after it. The reader must start over.
  */
 export class PositionGone extends Error {
   constructor() {

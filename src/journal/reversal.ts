@@ -10,29 +10,29 @@ import { isMadeFrom } from '../store/tables.ts'
 import { bodyOf, isEqual, type Leaf, leavesOf, type State, strayPaths } from './leaves.ts'
 import { DELETED, type Snapshot, type Version } from './versions.ts'
 
-/** A conflict: the version whose value is to be taken back, but which the column no longer has. */
+/** A conflict: the column no longer has the value that this version gave it. */
 export interface Conflict {
   /** A leaf's column, or `deleted_at`. */
   readonly column: string
   readonly version: number
 }
 
-/** One Entity and its values to set back. */
+/** The changes that take an Entity back, and their conflicts. */
 export interface Reversal {
   readonly plan: Plan
   readonly now: Now
   readonly amendment: Amendment
   readonly columns: readonly string[]
   readonly conflicts: readonly Conflict[]
-  /** By column: the operation that had changed it; nothing where several had. */
+  /** By column: the operation that had changed it; undefined if there were several. */
   readonly by: ReadonlyMap<string, string | undefined>
-  /** Of the operations, those that had deleted it. */
+  /** Those of the undone operations that had deleted it. */
   readonly deletedBy: ReadonlySet<string>
-  /** Dot paths that have no place any more, or whose values do not fit it. */
+  /** Dot paths that are no longer declared, or whose former values no longer fit. */
   readonly unmapped: readonly string[]
 }
 
-/** The Entity that it is about, as `bookings/7`. */
+/** The name of the Entity, such as `bookings/7`. */
 export function reversedEntity({ plan, amendment }: Pick<Reversal, 'plan' | 'amendment'>): string {
   return `${plan.type.name}/${amendment.id}`
 }
@@ -46,10 +46,10 @@ export interface Now {
   readonly snapshot: Snapshot
 }
 
-/** Deleted by the very operation that takes something back. */
+/** Marks a deletion by the undo itself. */
 const ITSELF = '$itself'
 
-/** What an Entity is to become: starts as what it is, and is changed by each version that is taken back. */
+/** The state that an Entity is to get. It starts as the present one; each version that is taken back changes it. */
 class Target {
   readonly #now: Now
   readonly values = new Map<Leaf, unknown>()
@@ -74,17 +74,17 @@ class Target {
 
 const NOWHERE = -1
 
-/** Columns that have gone back further already: they are what they were before an earlier one of the versions. */
+/** Columns that already have the value from before an earlier one of the versions to take back. */
 class GoneBack {
   readonly #versions: readonly Version[]
-  /** By column: the place of that version. Nowhere, once it was found to be in conflict. */
+  /** By column: the place of that version; NOWHERE if there is none. */
   readonly #places = new Map<string, number>()
 
   constructor(versions: readonly Version[]) {
     this.#versions = versions
   }
 
-  /** `at`: the place of the version that is taken back. */
+  /** Whether a column has gone back further. `at`: the place of the version that is being taken back. */
   has(at: number, key: string, isChange: IsChange): boolean {
     const known = this.#places.get(key)
     if (known === undefined || (known <= at && known !== NOWHERE)) {
@@ -98,10 +98,10 @@ class GoneBack {
   }
 }
 
-/** Whether a version changed something from what it is now. */
+/** Whether a version changed something that now has the value from before it. */
 type IsChange = (before: Version, after: Version) => boolean
 
-/** `around`: the object that goes as a whole. What is in it counts only if the version had taken that away. */
+/** `around`: the object that is removed as a whole. Its values count only if the version had removed it. */
 function changeFrom(leaf: Leaf, value: unknown, around: Leaf | undefined): IsChange {
   return ({ snapshot: before }, { snapshot: after }) => {
     const [from, to] = [leaf.read(before.state), leaf.read(after.state)]
@@ -111,9 +111,9 @@ function changeFrom(leaf: Leaf, value: unknown, around: Leaf | undefined): IsCha
 }
 
 /**
- * Takes back versions of one Entity, newest first. Each value goes back to what it was before a version if it still is
- * what that version made it. It stays if it is that already, or what it was before an earlier one of them. Otherwise
- * somebody else has changed it: a conflict. Where there are conflicts, the amendment is what would be done without them.
+ * Takes back versions of one Entity, newest first. A value that is still as a version made it goes back to what it was
+ * before that version. A value that is already as it was before this version, or before an earlier one of them, stays.
+ * Otherwise somebody else has changed it: a conflict. With conflicts, the amendment is what would be done without them.
  */
 export function reverse(plan: Plan, versions: readonly Version[], now: Now): Reversal {
   const target = new Target(now)
@@ -150,7 +150,7 @@ export function reverse(plan: Plan, versions: readonly Version[], now: Now): Rev
   return amend(plan, now, target, { stray: [...stray], conflicts })
 }
 
-/** Deletes what was created, unless others have changed any of its values since. What is deleted already stays as it is. */
+/** Deletes what was created, unless others have changed its values since. If it is deleted already, it stays so. */
 function undoCreate(plan: Plan, target: Target, version: Version, against: (column: string) => void): void {
   if (target.deletion !== null) {
     target.values.clear()
@@ -200,7 +200,7 @@ function undoValues(
     const [from, to] = [leaf.read(before.state), leaf.read(after.state)]
     if (from === undefined || to === undefined) continue
     if (leaf.isPresence && to !== null && from === null) made.add(leaf.column)
-    // An object that was made is taken away as a whole: what others have put into it since is in the way too.
+    // An object that was created is removed as a whole, so later changes inside of it are conflicts too.
     const inMade = leaf.within !== undefined && made.has(leaf.within)
     if (inMade && leaf.isPresence) made.add(leaf.column)
     if (!inMade && isEqual(from, to)) continue
@@ -216,12 +216,12 @@ function undoValues(
   }
 }
 
-/** What every update sets changes with every later one. That stands in nobody's way, and stays. */
+/** Whether every update sets this value. Such a value is never a conflict, and is never set back. */
 function isKept({ field }: Leaf): boolean {
   return providedOf(field).update !== undefined
 }
 
-/** Sets all values of a former state, as far as it knows them; undefined where they are so already. */
+/** Sets all values of a former state, as far as it has them; undefined if nothing would change. */
 export function revertTo(plan: Plan, now: Now, former: State): Reversal | undefined {
   const target = new Target(now)
   for (const leaf of leavesOf(plan.type)) {
@@ -232,7 +232,7 @@ export function revertTo(plan: Plan, now: Now, former: State): Reversal | undefi
   return reversal.columns.length === 0 ? undefined : reversal
 }
 
-/** Sets some values, or deletes it. */
+/** Sets some values of an Entity, or deletes it. */
 export function changeTo(plan: Plan, now: Now, change: 'delete' | ReadonlyMap<Leaf, unknown>): Reversal {
   const target = new Target(now)
   if (change !== 'delete') for (const [leaf, value] of change) target.set(leaf, value)
@@ -240,7 +240,7 @@ export function changeTo(plan: Plan, now: Now, change: 'delete' | ReadonlyMap<Le
   return amend(plan, now, target)
 }
 
-/** Whether there is anything to do. */
+/** Whether a reversal changes nothing. */
 export function isEmpty({ amendment, columns }: Reversal): boolean {
   return columns.length === 0 && amendment.kind === 'update'
 }
@@ -258,7 +258,7 @@ function amend(
   const unmapped = [...stray]
   const set = fittingValues(plan, now, target, unmapped)
   const { columns, values } = bindLeaves(plan, set)
-  // What was created and is deleted already stays as it is.
+  // An Entity whose create is taken back and that is deleted already stays deleted as it is.
   const deletion = target.deletion === ITSELF ? (now.deletion ?? ITSELF) : target.deletion
   const kind = deletion === now.deletion ? 'update' : deletion === null ? 'restore' : 'delete'
   const amendment: Amendment = {
@@ -272,7 +272,7 @@ function amend(
   return { plan, now, amendment, columns, conflicts, by: target.by, deletedBy: target.deletedBy, unmapped }
 }
 
-/** Of what is to be set, what differs from what is there and fits today's declaration; all else is unmapped. */
+/** The values to set that differ from the present ones and fit today's declaration. Others go into `unmapped`. */
 function fittingValues(
   plan: Plan,
   now: Now,
@@ -302,7 +302,7 @@ function fittingValues(
   return set
 }
 
-/** An object that is not there can only come back with all that it must have. */
+/** Whether a missing object can come back: only with all of its required values. */
 function canReturn(object: Leaf, leaves: readonly Leaf[], target: Target): boolean {
   return leaves
     .filter(({ within, field }) => within === object.column && isRequired(field))
@@ -311,14 +311,14 @@ function canReturn(object: Leaf, leaves: readonly Leaf[], target: Target): boole
 
 function fitsLeaf({ field, isSecret }: Leaf, value: unknown, isThere: boolean): boolean {
   if (value === null) return field.optional || !isThere
-  // A hash, which no check is made for.
+  // A secret is a hash, which the field's check does not fit.
   if (isSecret) return true
   const errors: Errors = new Map()
   checkOf(field, 'whole')(field.kind === 'reference' ? { id: value } : value, field.path, errors)
   return errors.size === 0
 }
 
-/** The columns of these leaves, with those that are made from them, and what is bound to each. */
+/** The columns of these leaves and the columns derived from them, with the value to bind to each. */
 export function bindLeaves(
   plan: Plan,
   set: readonly (readonly [Leaf, unknown])[],
@@ -332,12 +332,12 @@ export function bindLeaves(
   const beside = columnsBeside(plan.type).filter((name) =>
     name === EMAIL_KEY ? names.has('email') : [...names].some((one) => isMadeFrom(one, name)),
   )
-  // What is inside an object that goes is emptied with it.
+  // Columns inside of a removed object get `null`.
   const columns = [...names, ...beside]
   return { columns, values: columns.map((name) => params[name] ?? null) }
 }
 
-/** Together where they set the same columns of the same type. */
+/** Groups the reversals that set the same columns of the same type. */
 export function groupsOf(reversals: readonly Reversal[]): AmendmentGroup[] {
   const groups = new Map<string, Reversal[]>()
   for (const reversal of reversals) {

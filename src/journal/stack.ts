@@ -1,11 +1,11 @@
 /** What one operation did to an Entity: one version, or several in a row. */
 export interface StackChange {
   readonly operation: string
-  /** Operations that it took back. */
+  /** The operations that it took back. */
   readonly undoes: readonly string[]
 }
 
-/** What can be undone and redone of an Entity, as in an editor: the last of each is the next. */
+/** The operations on an Entity that can be undone and redone, as in an editor. The last of each is next. */
 export interface Stack<C extends StackChange> {
   readonly undo: readonly C[]
   /** Undos that can be taken back. */
@@ -13,10 +13,9 @@ export interface Stack<C extends StackChange> {
 }
 
 /**
- * From the changes of an Entity, oldest first. An undo of the last change, or of the last few, moves that to what can be
- * redone; an undo of the last undo is a redo. Whatever else happens to the Entity is a change of its own, which can be
- * undone, and after which there is nothing to redo. Where a change took back something that is not known any more,
- * nothing before it is.
+ * Builds the stack from the changes of an Entity, oldest first. An undo of the last changes moves them to `redo`. An
+ * undo of the last undo is a redo. Any other change can be undone, and clears `redo`. If a change took back an
+ * operation that is no longer known, the earlier changes cannot be undone either.
  */
 export function stackOf<C extends StackChange>(changes: readonly C[]): Stack<C> {
   const known = new Set(changes.map(({ operation }) => operation))

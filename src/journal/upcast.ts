@@ -3,7 +3,7 @@ import { isRecord } from '../declare/record.ts'
 import type { MigrationStep, StepChange } from '../store/migration/steps.ts'
 import type { State } from './leaves.ts'
 
-/** What one migration did to an Entity. */
+/** The effect of one migration on an Entity. */
 export interface Migrated {
   readonly operation: string
   readonly at: string
@@ -12,8 +12,8 @@ export interface Migrated {
 }
 
 /**
- * Reads former versions of one Entity type in the form that they would have today. Two versions that lie on either side
- * of a migration then differ by what somebody changed, and not by what the migration did.
+ * Reads former versions of one Entity type in today's form. Two versions on either side of a migration then differ only
+ * by what somebody changed, not by what the migration did.
  */
 export class Upcaster {
   readonly #steps: readonly MigrationStep[]
@@ -22,12 +22,12 @@ export class Upcaster {
     this.#steps = steps
   }
 
-  /** Whether the time of a version tells how its values are read. */
+  /** Whether the reading of a version depends on its time. */
   get fills(): boolean {
     return this.#steps.some(({ change }) => change.kind === 'fill')
   }
 
-  /** Leaves out what a version does not know because it came later. */
+  /** An upcaster that does not add fields that came after a version. */
   get ofKnown(): Upcaster {
     return new Upcaster(this.#steps.filter(({ change }) => change.kind !== 'add'))
   }
@@ -45,7 +45,7 @@ export class Upcaster {
     return known.reduce(applied, state)
   }
 
-  /** What migrations did to a version until the next one came, oldest first. */
+  /** The effects of migrations on a version until the next version, oldest first. */
   since(state: State, until = '~'): Migrated[] {
     const migrated: Migrated[] = []
     let after = state
@@ -63,7 +63,7 @@ export class Upcaster {
 
 export const noUpcasts = new Upcaster([])
 
-/** By the name of an Entity type. */
+/** The upcaster of an Entity type, by its name. */
 export type UpcasterOf = (entity: string) => Upcaster
 
 export function upcastersOf(steps: readonly MigrationStep[]): UpcasterOf {
@@ -78,12 +78,12 @@ export function upcastersOf(steps: readonly MigrationStep[]): UpcasterOf {
 }
 
 function applied(state: State, { path, at, change }: MigrationStep): State {
-  // Later versions may have no value again, once it may be left out.
+  // Once a value is optional, later versions may be without it again.
   if (change.kind === 'fill' && isLater(String(state.updated_at), at, change.ahead)) return state
   return changeAt(state, path.split('.'), change)
 }
 
-/** Of those whose times a clock that was ahead may have given, nobody can tell: these count as former ones. */
+/** Whether a version is later than a migration. If a fast clock may have made its time, it counts as earlier. */
 function isLater(time: string, at: string, ahead: string | undefined): boolean {
   return time >= at && (ahead === undefined || time > ahead)
 }
@@ -94,14 +94,14 @@ function changeAt(state: State, [name = '', ...rest]: readonly string[], change:
     const made = changed(value, change)
     return made === value ? state : { ...state, [name]: made }
   }
-  // An optional object that was not there has nothing in it either.
+  // If an optional object was missing, its fields were too.
   if (value !== undefined && !isRecord(value)) return state
   const before = isRecord(value) ? value : {}
   const inner = changeAt(before, rest, change)
   return inner === before ? state : { ...state, [name]: inner }
 }
 
-/** `undefined` is a value that a version knows nothing of. */
+/** `undefined` means that the version does not contain the value. */
 function changed(value: unknown, change: StepChange): unknown {
   if (change.kind === 'aside') return value
   if (change.kind === 'add') return value === undefined ? change.value : value

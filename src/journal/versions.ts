@@ -3,24 +3,24 @@ import type { Row } from '../store/dialect.ts'
 import { SECRETS, type Secrets, type State } from './leaves.ts'
 import { noUpcasts, type Upcaster, type UpcasterOf } from './upcast.ts'
 
-/** The name of the deletion in conflicts and differences. */
+/** The name of a deletion in conflicts and differences. */
 export const DELETED = 'deleted_at'
 
-/** An Entity as it stood, from its JSON. Parsed only when needed: there may be a hundred thousand of them. */
+/** The state of an Entity at a version. The JSON is parsed only when needed: there may be 100,000 of them. */
 export class Snapshot {
   readonly #text: string
   readonly #upcaster: Upcaster
   readonly secrets: Secrets | undefined
   #state: State | undefined
 
-  /** Read in today's form where an upcaster of its type is given. */
+  /** With an upcaster of its type, it is read in today's form. */
   constructor(text: string, secrets?: Secrets, upcaster = noUpcasts) {
     this.#text = text
     this.#upcaster = upcaster
     this.secrets = secrets
   }
 
-  /** The same, with what its secrets were. */
+  /** The same snapshot, with the secrets of that time. */
   withSecrets(secrets: Secrets): Snapshot {
     return new Snapshot(this.#text, secrets, this.#upcaster)
   }
@@ -38,7 +38,7 @@ export class Snapshot {
     return tail === undefined ? this.state.deleted_at != null : !this.#text.endsWith(':null}')
   }
 
-  /** Whether both have the same values for certain: a deletion or a restore changes none. */
+  /** Whether both surely have the same values, as before and after a deletion or a restore. */
   hasSameValues(other: Snapshot): boolean {
     if (this.secrets !== undefined && !Bun.deepEquals(this.secrets, other.secrets)) return false
     if (this.#upcaster.fills) return false
@@ -48,7 +48,7 @@ export class Snapshot {
     )
   }
 
-  /** Where the declared values end and the common ones begin; undefined if the text does not show it. */
+  /** Where the declared values end and the server's own begin; undefined if the text does not show it. */
   #tail(): number | undefined {
     const at = this.#text.lastIndexOf(',"version":')
     TAIL.lastIndex = at
@@ -58,28 +58,28 @@ export class Snapshot {
 
 const TAIL = /,"version":\d+,"created_at":"[^"]*","updated_at":"[^"]*","deleted_at":(?:null|"[^"]*")\}$/y
 
-/** A version of an Entity, as the journal has it. */
+/** A version of an Entity in the journal. */
 export interface Version {
   readonly version: number
   readonly operation: string
-  /** Made by one of the operations that are taken back. */
+  /** Whether one of the undone operations made it. */
   readonly undone: boolean
-  /** The operation that had deleted it; `null` where it was there. */
+  /** The operation that had deleted it; `null` if it was live. */
   readonly deletion: string | null
   readonly snapshot: Snapshot
 }
 
-/** All that is known of one Entity that operations have touched. */
+/** One Entity that the undone operations touched. */
 export interface Touched {
   readonly entity: string
   readonly id: number
-  /** Newest first: those that the operations made, and the one before each. */
+  /** Newest first: the versions that the operations made, and the one before each. */
   readonly versions: readonly Version[]
-  /** Why it cannot be taken back, if so. */
+  /** Why it cannot be taken back, if it cannot. */
   readonly lost: string | undefined
 }
 
-/** From the rows that `touched` finds. */
+/** Groups the rows that `touched` finds by Entity. */
 export function touchedBy(rows: readonly Row[], upcasterOf: UpcasterOf): Touched[] {
   const all: Touched[] = []
   let same: TouchedRow[] = []
@@ -123,13 +123,13 @@ function touchedOf(rows: readonly TouchedRow[], upcasterOf: UpcasterOf): Touched
   return { entity: String(entity), id: Number(id), versions, lost }
 }
 
-/** Old journals have the operation of a deletion only in the row of the deletion itself. */
+/** The operation of a deletion. In old journals only the row of the deletion itself has it. */
 export function deletionAt(snapshot: Snapshot, own: unknown, told: unknown): string | null {
   if (!snapshot.isDeleted) return null
   return String(told ?? own ?? '')
 }
 
-/** Whether the version before each undone one is known too. */
+/** Whether the version before each undone one is also known. */
 function hasAllBefore(versions: readonly Version[]): boolean {
   return versions.every(
     ({ undone, version }, at) => !undone || version === 1 || versions[at + 1]?.version === version - 1,

@@ -18,27 +18,27 @@ import type { Viewing } from './view/viewing.ts'
 import type { Actor } from './viewer/actor.ts'
 import { type Viewer, type Viewers, viewersOf } from './viewer/viewer.ts'
 
-/** All that is compiled from the Model for one Entity type. */
+/** Everything that is compiled from the Model for one Entity type. */
 export interface Plan {
   readonly type: EntityType
-  /** What an actor sees of it, and may do with it: compiled for the first of those who see it alike. */
+  /** What an actor sees of it and may do with it. Compiled once for all actors with the same Viewer. */
   view(actor: Actor): PlanView
   bind(values: Values, params: Params): void
-  /** The dot paths of any JSON, which a PATCH merges into. */
+  /** The dot paths of JSON fields, which a PATCH merges into. */
   readonly documents: readonly string[]
   /** The dot paths of secret columns, whose values are hashed before they are bound. */
   readonly secrets: readonly string[]
-  /** Columns that failed a check are taken out, so that the rest can still be looked at. */
+  /** Leaves out columns that failed a check, so that the others can still be examined. */
   withoutFaulty(params: Params, errors: Errors): Params
   readonly history: HistoryPlan
   readonly trash: TrashPlan
   readonly erase: ErasePlan
-  /** Undefined where there are no secrets. */
+  /** Undefined if the type has no secrets. */
   readonly seals: SealsPlan | undefined
   readonly login: LoginPlan | undefined
 }
 
-/** The same through the eyes of some: what they may do depends on the Entity, and stands in the statements. */
+/** A Plan for one Viewer. Rules that depend on the Entity are part of the statements. */
 export interface PlanView extends View {
   readonly removals: RemovePlan
 }
@@ -46,13 +46,13 @@ export interface PlanView extends View {
 export type Plans = ReadonlyMap<string, Plan>
 
 /**
- * Everything that requests run. Views are a third of the work of a start, and many are never asked for: each is compiled
- * for the first request that needs it. That cannot fail: whatever is wrong with a declaration, `resolve` has refused.
+ * Compiles everything that requests run. Views are a third of the work of a start, and many are never used: each is
+ * compiled for the first request that needs it. That cannot fail, since `resolve` has refused every wrong declaration.
  */
 export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = noLegacy): Plans {
   const viewers = viewersOf(model)
   const plans = [...model.entities.values()].map((type): [string, Plan] => {
-    // Viewers of keys come and go: their views go with them.
+    // Viewers of keys come and go, and so do their views.
     const views = new WeakMap<Viewer, PlanView>()
     const viewOf = (viewer: Viewer): PlanView => {
       const known = views.get(viewer)
@@ -69,13 +69,13 @@ export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = no
   return new Map(plans)
 }
 
-/** What members of a login type see of themselves: all of them see it alike. */
+/** What members of a login type see of themselves. It is the same for all of them. */
 function shownToSelf(type: EntityType, model: Model, viewers: Viewers, dialect: Dialect): Shown {
   const member: Actor = { kind: 'user', entity: type.name, id: 0, admin: type.name === model.admins }
   return new RuleSql(viewers.of(member), model, dialect).shownTo(type, rowOf(type).self).shown
 }
 
-/** Removals are most of the work of a view, and few viewers delete anything: they are compiled on first use. */
+/** Removals are most of the work of a view, and few viewers delete: they are compiled on first use. */
 function compileFor(viewing: Viewing): PlanView {
   const view = compileView(viewing)
   const removals = onFirstUse(() => compileRemovals({ ...viewing, view }))

@@ -13,11 +13,11 @@ import { type RowSource, rowOf } from './row-source.ts'
 export interface CheckSql extends EntityCheck {
   /** The columns of the Entity that it reads. */
   readonly reads: ReadonlySet<string>
-  /** Whether it is false for a row. As in SQL itself, what is unknown passes. */
+  /** That a row fails the check. As in SQL, unknown passes. */
   broken(rowSource: RowSource): Sql
 }
 
-/** The checks of a type, which see everything, whoever writes. */
+/** The checks of a type. They see everything, whoever writes. */
 export function checksOf(type: EntityType, model: Model, dialect: Dialect): readonly CheckSql[] {
   const conditions = new Conditions(model, dialect)
   return type.checks.map((check) => {
@@ -30,12 +30,12 @@ export function checksOf(type: EntityType, model: Model, dialect: Dialect): read
   })
 }
 
-/** The same row, as a write would leave it. Its lists are not in their tables yet. */
+/** The row as a write would leave it. Its link tables are not updated yet. */
 export function rowAfter(rowSource: RowSource): RowSource {
   return { type: rowSource.type, stored: false, self: (name) => (rowSource.next ?? rowSource.self)(name) }
 }
 
-/** Notes a check that failed: its own words, at its field, or at no field if the viewer may not know of that one. */
+/** Reports a failed check with its own text: at its field, or at no field if the viewer may not know of it. */
 export function noteBroken(
   errors: Errors,
   { at, says }: EntityCheck,
@@ -48,7 +48,7 @@ export function noteBroken(
   else note(errors, prefix + at, says)
 }
 
-/** For migrations: which rows `t` break a check of a table. */
+/** For migrations: the rows `t` that break a check of a table. */
 export function brokenChecks(model: Model, dialect: Dialect): BrokenCheck {
   return (table, that) => {
     const type = model.entities.get(table)

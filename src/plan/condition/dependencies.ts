@@ -12,37 +12,37 @@ import { unfoldedColumn } from '../../declare/folded-column.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 
-/** How Entities of another type are found from the Entity that a condition is about. */
+/** How to find Entities of another type from the Entity that a condition is about. */
 export type Way =
-  /** Along references of it. */
+  /** By following references of the Entity. */
   | { readonly kind: 'references'; readonly hops: readonly Hop[] }
-  /** They refer to it, by this column or by a list at this path. `member`: the name of the reference in its items, if they are objects. */
+  /** By a reference to the Entity, in this column or list. `member`: its name in the list's items, if objects. */
   | { readonly kind: 'referrers'; readonly column: string; readonly member: string }
-  /** Otherwise: any Entity may depend on any of them. */
+  /** Unknown: any Entity may depend on any of them. */
   | { readonly kind: 'any' }
 
-/** A type whose Entities a condition looks at, besides the one that it is about. */
+/** Another type that a condition reads. */
 export interface Dependency {
   readonly type: string
   readonly way: Way
-  /** Only changes of these columns matter; undefined: all of them. */
+  /** Only changes of these columns matter; undefined means all. */
   readonly columns: Set<string> | undefined
 }
 
-/** The place of the Entity that a condition is about: behind so many references, or somewhere else. */
+/** The path to the Entity that a condition is about; undefined if it cannot be found by references. */
 type Base = readonly Hop[] | undefined
 
 /**
- * What conditions look at besides the row at hand: if one of these Entities changes, they may come to something else. A
- * filter reaches more than it names, since what the viewer does not see does not count: pass the viewer.
+ * The Entities that conditions read besides the row itself. If one of them changes, the result may change. A filter
+ * reads more than it names, because hidden data does not count: pass its viewer.
  */
 export class Dependencies {
   readonly #model: Model
   readonly #found = new Map<string, Dependency>()
-  /** Columns of the caller. */
+  /** The columns of the caller that are read. */
   readonly mine = new Set<string>()
   usesMe = false
-  /** Whether they use `fold()`: the journal has no folded texts. */
+  /** Whether `fold()` is used: the journal has no folded texts. */
   folds = false
 
   constructor(model: Model) {
@@ -53,7 +53,7 @@ export class Dependencies {
     return [...this.#found.values()]
   }
 
-  /** Adds what an expression about an Entity of a type reaches. */
+  /** Adds everything that an expression about an Entity of a type reads. */
   add(expression: Expression, type: EntityType, viewer?: Viewer, base: Base = []): void {
     if (expression.op === 'value' || expression.op === 'there')
       this.#place(expression.place, type, viewer, base)
@@ -103,12 +103,12 @@ export class Dependencies {
     for (const path of new Set([column, referrers.path])) this.#guard(from, path, viewer, undefined)
   }
 
-  /** What a viewer sees of a column may depend on a rule. */
+  /** Adds the rule that decides whether the viewer sees a column. */
   #guard(type: EntityType, column: string, viewer: Viewer | undefined, base: Base): void {
     if (viewer !== undefined) this.#rule(columnRule(viewer, type, column), type, base)
   }
 
-  /** Rules see everything. */
+  /** Adds a rule. It has no viewer, since rules see everything. */
   #rule(rule: Expression, type: EntityType, base: Base): void {
     if (rule !== yes && rule !== no) this.add(rule, type, undefined, base)
   }

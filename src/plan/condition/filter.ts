@@ -28,15 +28,15 @@ export interface Filter {
   readonly params: Params
 }
 
-/** The conditions that a viewer can use for a type. */
+/** What a viewer can use in conditions on a type. */
 export interface Filters {
-  /** `?filter=`: undefined, with a note, if it is not valid or too expensive. */
+  /** Parses `?filter=`; undefined, with an error, if it is invalid or too expensive. */
   parse(text: string, errors: Errors, use?: FilterUse): Filter | undefined
-  /** `?customer.id=5`: the same. `besides`: parameters that are not values, for hints. */
+  /** Parses an equality such as `?customer.id=5`. `besides`: parameters that are not values, for hints. */
   equality(equality: Equality, errors: Errors, besides?: readonly string[]): Filter | undefined
-  /** The value at a dot path; undefined if there is none that can be compared. */
+  /** The comparable value at a dot path; undefined if there is none. */
   comparable(path: string): Comparable | undefined
-  /** The same, or what a function makes of it: `size(tasks)`, `fold(title)`. */
+  /** The sortable value at a dot path, also in a function: `size(tasks)`, `fold(title)`. */
   sortable(path: string): Sortable | undefined
   /** A hint for a dot path that names no such value, as the end of a sentence. */
   hint(path: string): string
@@ -44,26 +44,26 @@ export interface Filters {
 
 /** How a filter is used. */
 interface FilterUse {
-  /** Over the past: it is more expensive there. */
+  /** For `at`: over the past, a filter costs more. */
   readonly past?: boolean
-  /** Of several filters in one statement, which one: each has its own parameters. */
+  /** The number of the filter, if a statement has several: each has its own parameters. */
   readonly at?: number
 }
 
-/** `path=text`. `at` is its number in the request, which names its parameter. */
+/** `path=text`. `at`: its number in the request, which names its parameter. */
 interface Equality {
   readonly path: string
   readonly text: string
   readonly at: number
 }
 
-/** A filter never has that many literals, nor a request so many equalities. So each gets numbers of its own. */
+/** More literals than a filter can have, and more equalities than a request: so each gets its own numbers. */
 const LITERALS = 1000
-/** Literals of equalities have numbers from here on, those of further filters from twice as many on. */
+/** Literals of equalities have numbers from here on, those of further filters from twice as many. */
 const EQUALITIES = LITERALS
 
 export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect): Filters {
-  // Clients send the same filters again and again.
+  // Clients send the same filters repeatedly.
   const known = new ShapeCache<Filter | Mistake>()
   const comparables = new ShapeCache<Comparable | null>()
   const comparable = (path: string) => comparables.of(path, () => comparableAt(path, scope)) ?? undefined
@@ -104,7 +104,7 @@ function comparableAt(path: string, scope: Scope): Comparable | null {
   return { path, kind: value.kind, scale: scaleOf(value), choices, value }
 }
 
-/** A text may be sorted folded. */
+/** A text may be sorted by its folded form. */
 function sortableOf(one: Comparable | undefined): Sortable | undefined {
   const folded = one?.value.op === 'value' && one.value.folded?.sorts ? foldedValue(one.value) : undefined
   return one === undefined || folded === undefined ? one : { ...one, value: folded }
@@ -126,7 +126,7 @@ function equals({ value: left, kind, scale }: Comparable, value: unknown, at: nu
 
 export const NOT_OF_THE_PAST = 'uses referrers, which cannot be combined with at'
 
-/** Over the past, a filter costs more and cannot use referrers. */
+/** Refuses a filter over the past that costs too much or uses referrers. */
 function unlessCostly(filter: Filter): Filter | Mistake {
   if (asksReferrers(filter.expression)) return new Mistake(NOT_OF_THE_PAST)
   if (asksFolded(filter.expression))

@@ -1,7 +1,7 @@
 import { id, param, type Sql } from '../../store/sql.ts'
 import { ME } from './row-source.ts'
 
-/** Where conditions look beside the row at hand: in which tables, and who asks. */
+/** The tables and the caller that conditions read besides the row itself. */
 export interface Ground {
   /** The table of an Entity type, or a link table. */
   table(name: string): Sql
@@ -9,5 +9,5 @@ export interface Ground {
   readonly me: Sql
 }
 
-/** The database as it is, and the caller of the request. */
+/** The tables as they are now, and the caller of the request. */
 export const today: Ground = { table: id, me: param(ME) }

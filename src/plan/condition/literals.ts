@@ -3,7 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { param, type Sql, sql, word } from '../../store/sql.ts'
 import { NOW } from './row-source.ts'
 
-/** The operators of comparisons. */
+/** The SQL operators of comparisons. */
 export const comparisons = {
   '==': sql`=`,
   '!=': sql`<>`,
@@ -13,7 +13,7 @@ export const comparisons = {
   '>=': sql`>=`,
 }
 
-/** The name under which a literal of a filter is bound. */
+/** The parameter of a literal in a filter. */
 export function literalName(at: number): string {
   return `$literal ${at}`
 }
@@ -34,7 +34,7 @@ export function behind(prefix: string): string | undefined {
   return undefined
 }
 
-/** Literals of rules stand in the SQL. Literals of filters come from clients and are bound. */
+/** The SQL of a literal. In rules it is written into the SQL; in filters it comes from clients and is bound. */
 export function literalSql(literal: Literal, dialect: Dialect, isBound: boolean): Sql {
   const { kind, scale, value, at, fixed = false } = literal
   if (isBound && !fixed) return dialect.literal(param(literalName(at), kind), kind)
@@ -44,7 +44,7 @@ export function literalSql(literal: Literal, dialect: Dialect, isBound: boolean)
   return dialect.literal(constant, kind)
 }
 
-/** The upper bound of a prefix search: as a range, an index can serve it. */
+/** The upper bound of a prefix search. An index can serve a range. */
 export function behindSql(part: Expression, dialect: Dialect, isBound: boolean): Sql | undefined {
   if (part.op !== 'literal' || part.value === '') return undefined
   const end = behind(String(part.value))

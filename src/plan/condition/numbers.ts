@@ -3,7 +3,7 @@ import { NUMBER_LEAST } from '../../declare/cel/numbers.ts'
 import type { Dialect, NumberSql } from '../../store/dialect.ts'
 import { once, type Sql, sql } from '../../store/sql.ts'
 
-/** Writes the SQL of what is made of numbers; `write` writes that of its operands. */
+/** Writes the SQL of arithmetic. `write` writes the operands. */
 export function numberSql(
   expression: NumberExpression,
   { numbers }: Dialect,
@@ -33,7 +33,7 @@ export function numberSql(
   }
 }
 
-/** A number that is so small that a product could be beyond what a double can be counts as zero. */
+/** Takes a tiny number as zero: products of such numbers could underflow. */
 function tamed(expression: Expression, value: Sql): Sql {
   if (expression.kind !== 'number' || ['arithmetic', 'literal'].includes(expression.op)) return value
   const least = { parts: [String(NUMBER_LEAST)] }

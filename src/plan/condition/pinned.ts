@@ -57,7 +57,7 @@ function isKeyColumn(type: EntityType, column: string): boolean {
   return field?.kind === 'reference' || (field?.kind === 'value' && field.unique)
 }
 
-/** Of `exists` over a list of objects with a reference each: the constant that the reference must equal, if there is one. */
+/** For `exists` over a list of objects with a reference each: the constant that the reference must equal, if any. */
 export function entryIn({
   list,
   depth,

@@ -1,7 +1,7 @@
 import type { Expression, ListPlace } from '../../declare/cel/expression.ts'
 import { type Sql, sql } from '../../store/sql.ts'
 
-/** The items of a list as rows; `where` selects among them, `last` ends a query over them. */
+/** The items of a list as rows. `where` filters them, `last` ends a query over them. */
 export interface ItemRows {
   readonly rows: Sql
   readonly where?: Sql
@@ -9,9 +9,9 @@ export interface ItemRows {
 }
 
 /**
- * If only truth counts, the first item that decides is enough. Otherwise the result has three values: an item for which
- * the condition is unknown decides nothing, but makes the result unknown if no other item decides. The condition is
- * written only once, so that nested quantifiers do not grow exponentially.
+ * Writes a quantifier. If only truth counts, the first item that decides is enough. Otherwise the result has three
+ * values: an item with an unknown condition decides nothing, but makes the result unknown if no other item decides. The
+ * condition is written only once, so that nested quantifiers do not grow exponentially.
  */
 export function eachOf(
   op: 'exists' | 'all',
@@ -32,7 +32,7 @@ export function eachOf(
     : sql`CASE (SELECT min(e.rank) FROM ${ranks}) WHEN 0 THEN FALSE WHEN 1 THEN NULL ELSE TRUE END`
 }
 
-/** The rows of the items of a depth. */
+/** The alias of the rows with the items of a depth. */
 export function itemAlias(depth: number): Sql {
   return { parts: [`i${depth}`] }
 }
@@ -47,7 +47,7 @@ export const MEMBERS = 1000
 /** The column of a link table with the id of a member. */
 export const TARGET = 'target'
 
-/** The list of the items of a depth; `row` is the alias of a referrer. */
+/** The list whose items have a depth. `row`: the alias of a referrer. */
 export interface OpenList {
   readonly list: ListPlace
   readonly row?: Sql

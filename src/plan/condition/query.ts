@@ -8,17 +8,17 @@ import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { ownColumns } from '../tables/columns.ts'
 
-/** What lists can be sorted by: a value, a computed one included, or a size. */
+/** What lists can be sorted by: a stored or computed value, or a size. */
 export interface Sortable {
   readonly path: string
   readonly kind: ValueKind
   readonly scale: number
   readonly value: Expression
-  /** If set, not the value itself but the start of the period that it is in; `kind` is that of the start. */
+  /** If set, the key is the start of the value's period, and `kind` is the kind of that start. */
   readonly period?: Period
 }
 
-/** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
+/** A single value for filters and sorts, of the Entity itself or of one that it refers to. */
 export interface Comparable extends Sortable {
   readonly choices: readonly string[] | undefined
 }
@@ -63,8 +63,8 @@ export const shapes: Record<ColumnKind, string> = {
 }
 
 /**
- * Parses a query parameter. Only here does text stand for values of other types. `null` is null, except for texts.
- * The value must fit the type, not the limits of the field: older values may be outside of them.
+ * Parses a query parameter. Only here does text stand for other types. `null` is null, except for texts. The value must
+ * fit the type, but not the limits of the field: older values may break them.
  */
 export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind' | 'scale'>): unknown {
   if (kind === 'text') return isStorable(text) ? text : undefined
@@ -92,7 +92,7 @@ export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind'
   }
 }
 
-/** Cursors are input like any other: their values must fit the types of their columns. */
+/** Encodes a value of a cursor; undefined if it does not fit the type of its column, since cursors are input. */
 export function bindJson(value: unknown, target: Sortable, dialect: Dialect): Bound | undefined {
   if (value === null) return target.path === 'id' ? undefined : null
   if (typeof value === 'object' || (typeof value === 'string') !== isText(target.kind)) return undefined
@@ -107,7 +107,7 @@ function isText(kind: ColumnKind): boolean {
   return ['text', 'decimal', 'date', 'datetime'].includes(kind)
 }
 
-/** Ties a cursor to its list and its sort. */
+/** Binds a cursor to its type and sort. */
 export function signatureOf(type: EntityType, sort: readonly SortName[]): string {
   return `${type.name}${sort.map(({ by, descending }) => (descending ? '-' : '+') + by.path).join('')} `
 }

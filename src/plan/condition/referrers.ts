@@ -7,26 +7,26 @@ import { isFree, isPinned, type Tie, tieIn } from './pinned.ts'
 import { eachOf } from './quantifier.ts'
 import { type RowSource, rowOf } from './row-source.ts'
 
-/** What ReferrersSql needs of the SqlWriter that it works for. */
+/** What ReferrersSql needs from its SqlWriter. */
 export interface ReferrersWriter {
   readonly model: Model
   readonly dialect: Dialect
-  /** Whose filter it is; undefined for a rule, which sees everything. */
+  /** The viewer of a filter; undefined for a rule, which sees everything. */
   readonly viewer: Viewer | undefined
   readonly rowSource: RowSource
   table(name: string): Sql
   alias(): Sql
   write(expression: Expression, holds: boolean): Sql
   rule(rule: Expression, rowSource: RowSource): Sql
-  /** A condition on a value that few rows meet. If the value is behind references, the targets are found first. */
+  /** A condition on a value that few rows meet. If the value is behind references, its targets are found first. */
   over(value: Expression, make: (value: Sql) => Sql): Sql
-  /** From now on, the items of this depth are the rows of this alias. */
+  /** Gives the rows with the items of a depth an alias. */
   name(depth: number, list: ListPlace, alias: Sql): void
 }
 
 type Each = Extract<Expression, { op: 'exists' | 'all' }>
 
-/** Referrers as rows: the id that each refers to, and the condition that it counts. */
+/** Referrers as rows: the id that each refers to, and the condition for it to count. */
 interface ReferrerRows {
   readonly tables: Sql
   readonly target: Sql
@@ -52,7 +52,7 @@ export class ReferrersSql {
     })
   }
 
-  /** The number of referrers; if it is compared with `most`, they are counted up to `most` + 1. */
+  /** The number of referrers. If it is compared with `most`, counting stops at `most` + 1. */
   size(list: ListPlace, referrers: Referrers, most?: Sql): Sql {
     return this.#ofSource(list, (source) => {
       const { tables, target, counts } = this.#rows(list, referrers)
@@ -63,7 +63,7 @@ export class ReferrersSql {
     })
   }
 
-  /** Only truth counts. If an index finds the few referrers that meet the condition, they are found first. */
+  /** `exists`, if only truth counts. If an index finds the few matching referrers, they are found first. */
   #exists({ list, depth, condition }: Omit<Each, 'op' | 'kind'>, referrers: Referrers): Sql {
     const { model, dialect, rowSource } = this.#around
     const { root, hops } = list.place
@@ -90,7 +90,7 @@ export class ReferrersSql {
     return tied.length === 0 ? found : sql`(${found} AND ${whole()})`
   }
 
-  /** For each row by itself. */
+  /** `exists`, evaluated for each row by itself. */
   #anyOf(list: ListPlace, referrers: Referrers, depth: number, parts: readonly Expression[]): Sql {
     const source = this.#around.write(referredId(list), false)
     const { tables, target, counts } = this.#rows(list, referrers, depth)
@@ -98,7 +98,7 @@ export class ReferrersSql {
     return sql`EXISTS (SELECT 1 FROM ${tables} WHERE ${and(met)}${this.#around.dialect.forEachRow})`
   }
 
-  /** The referrers of the caller tell which value the row must have. */
+  /** For referrers of the caller: the value of the row must be among theirs. */
   #tied(
     { inner, outer }: Tie,
     {
@@ -126,7 +126,7 @@ export class ReferrersSql {
     return parts.map((part) => this.#around.write(part, true))
   }
 
-  /** With the id that they refer to; unknown if there is none. */
+  /** Writes SQL with the id that the referrers refer to; unknown if there is none. */
   #ofSource(list: ListPlace, make: (source: Sql) => Sql): Sql {
     const source = this.#around.write(referredId(list), false)
     const { root, hops } = list.place
@@ -155,8 +155,8 @@ export class ReferrersSql {
   }
 
   /**
-   * Only live referrers count. A rule about a deleted Entity also counts the referrers that were deleted with it, so that
-   * whoever could delete it can restore it.
+   * That a referrer counts: it is live. A rule about a deleted Entity also counts referrers that were deleted with it,
+   * so that those who could delete it can restore it.
    */
   #isThere({ place: { root, hops } }: ListPlace, { from, column }: Referrers, row: Sql): Sql {
     const { model, viewer, rowSource } = this.#around
@@ -167,7 +167,7 @@ export class ReferrersSql {
     return sql`(${live} OR ${row}."deletion" = ${rowSource.self('deletion')})`
   }
 
-  /** In a filter: the viewer may read the referrer and its reference. */
+  /** In a filter: that the viewer may read the referrer and its reference. */
   #isSeen(type: EntityType, { path }: Referrers, row: Sql): Sql[] {
     const { viewer } = this.#around
     if (viewer === undefined) return []
@@ -179,7 +179,7 @@ export class ReferrersSql {
   }
 }
 
-/** The id of the Entity that they refer to. */
+/** The id of the Entity that the referrers refer to. */
 function referredId({ place }: Pick<ListPlace, 'place'>): Expression {
   return { op: 'value', kind: 'reference', scale: 0, place }
 }

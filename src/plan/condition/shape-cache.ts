@@ -1,8 +1,8 @@
-/** Caps on cached statements and on the total length of their keys, so that ever-new query shapes cannot exhaust memory. */
+/** Limits of entries and total key length, so that new query shapes cannot exhaust memory. */
 const ENTRIES_MAX = 500
 const KEYS_LENGTH_MAX = 200_000
 
-/** Caches what depends on the shape of a request alone, such as the text of its statement. Starts over when it is full. */
+/** A cache by the shape of a request, such as for its SQL. It is emptied when it is full. */
 export class ShapeCache<Made> {
   readonly #made = new Map<string, Made>()
   #keysLength = 0

@@ -2,8 +2,8 @@ import type { Expression, ListPlace, Place, ValueExpression } from '../../declar
 import { behind } from './literals.ts'
 
 /**
- * All that the SQL of an expression depends on, as a text: everything but the values that it binds. Two expressions of
- * one shape are one statement. Written by hand, since it is made for every filter that was not sent before.
+ * Everything that the SQL of an expression depends on, as a text: all but the bound values. Expressions with the same
+ * shape share a statement. Written by hand, since it runs for every filter that is not cached.
  */
 export function expressionShape(expression: Expression): string {
   switch (expression.op) {
@@ -27,7 +27,7 @@ export function expressionShape(expression: Expression): string {
       return `${expression.op}(${listPlaceShape(expression.list)} ${expression.depth} ${expressionShape(expression.condition)})`
     case 'startsWith': {
       const { text, part } = expression
-      // What starts with a literal is a range, unless it has no end.
+      // A literal prefix is a range, unless it has no upper bound.
       const range = part.op === 'literal' && behind(String(part.value)) !== undefined
       return `startsWith(${expressionShape(text)}, ${expressionShape(part)} ${range})`
     }

@@ -26,14 +26,14 @@ import { type RowSource, rowOf } from './row-source.ts'
 
 type TextOperator = 'startsWith' | 'endsWith' | 'contains' | 'matches'
 
-/** What the SQL of an expression is written from. */
+/** What an SqlWriter needs to write an expression. */
 interface Writing {
   readonly model: Model
   readonly dialect: Dialect
   readonly viewer: Viewer | undefined
   readonly rowSource: RowSource
   readonly ground: Ground
-  /** How many aliases there are, those of the rules within included: each speaks of rows that have one outside of it. */
+  /** The number of aliases so far. Rules inside share it, so that no alias hides one outside. */
   readonly aliases?: { count: number }
 }
 
@@ -57,8 +57,8 @@ export class SqlWriter {
   }
 
   /**
-   * `holds`: only whether it is true counts, so false and unknown are the same. That allows SQL which starts from the few
-   * targets that meet a condition, instead of from every row that refers to one.
+   * `holds`: only whether it is true counts, so false and unknown are the same. That allows SQL that starts from the
+   * few matching targets instead of from every row that refers to one.
    */
   write(expression: Expression, holds: boolean): Sql {
     switch (expression.op) {
@@ -96,7 +96,7 @@ export class SqlWriter {
     }
   }
 
-  /** For referrers, `!exists(x, …)` is written as `all(x, !…)`: the first referrer that decides is enough. */
+  /** For referrers, `!exists(x, …)` is written as `all(x, !…)`, where the first referrer that decides is enough. */
   #not(of: Expression, holds: boolean): Sql {
     if (!holds || (of.op !== 'exists' && of.op !== 'all') || referrersOf(of.list) === undefined)
       return sql`NOT (${this.write(of, false)})`
@@ -136,7 +136,7 @@ export class SqlWriter {
     return literalSql(literal, this.#dialect, this.#viewer !== undefined)
   }
 
-  /** `most`: the number that it is compared with. Referrers are counted no further. */
+  /** The length of a list. `most`: the number that it is compared with; referrers are counted no further. */
   #length(list: ListPlace, most?: Sql): Sql {
     const referrers = referrersOf(list)
     if (referrers === undefined) return this.#dialect.lengthOf(this.#place(list.place))
@@ -174,12 +174,12 @@ export class SqlWriter {
   #in({ value: wanted, of }: Extract<Expression, { op: 'in' }>, holds: boolean): Sql {
     return this.#over(wanted, of, holds, (value) => {
       const all = of.map((one) => this.#operand(one))
-      // A single subquery in the parentheses would be `IN (SELECT …)`, which is false instead of unknown without rows.
+      // A single subquery in parentheses would be `IN (SELECT …)`, which without rows is false instead of unknown.
       return of.length === 1 ? sql`${value} = ${join(all)}` : sql`${value} IN (${join(all)})`
     })
   }
 
-  /** A condition that is compared as a value stands in parentheses. */
+  /** An operand. A condition used as a value gets parentheses. */
   #operand(expression: Expression): Sql {
     const written = this.write(expression, false)
     return expression.kind === 'boolean' && !['value', 'literal'].includes(expression.op)
@@ -188,15 +188,15 @@ export class SqlWriter {
   }
 
   /**
-   * A condition on a value. If the value is behind references, and nothing else in the condition depends on the row, the
-   * targets that meet it are found first.
+   * A condition on a value. If the value is behind references, and the rest of the condition does not depend on the
+   * row, the matching targets are found first.
    */
   #over(value: Expression, others: readonly Expression[], holds: boolean, make: (value: Sql) => Sql): Sql {
     if (!holds || !others.every(isConstant)) return make(this.#operand(value))
     return this.#behind(value, make, (start, found) => sql`${start} IN (${found})`)
   }
 
-  /** The same; `isAmong` says that a reference is among the targets found. */
+  /** A condition on a value behind references. `isAmong` tests a reference against the found targets. */
   #behind(value: Expression, make: (value: Sql) => Sql, isAmong: Dialect['isAmong']): Sql {
     if (value.op !== 'value' || value.place.hops.length === 0 || !this.#isRow(value.place.root))
       return make(this.#operand(value))
@@ -237,7 +237,7 @@ export class SqlWriter {
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${start} AND ${way.live})`
   }
 
-  /** A value of the caller, as it is now and not as it was at login. Callers need not see all of their own fields. */
+  /** A value of the caller as it is now, not at login. Callers need not see all of their own fields. */
   #mine(entity: string, hops: readonly Hop[], column: string): Sql {
     if (hops.length === 0 && column === 'id') return this.#ground.me
     const me = this.#alias()
@@ -249,7 +249,7 @@ export class SqlWriter {
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${value(first.column)} AND ${way.live})`
   }
 
-  /** The joined tables along some references. Each row must be live and visible to the viewer. */
+  /** The joined tables along references. Each row must be live and visible to the viewer. */
   #way(hops: readonly Hop[]): {
     first: Sql
     last: Sql
@@ -290,7 +290,7 @@ export class SqlWriter {
     return type === undefined ? sql`${alias}.${id(column)}` : this.#seen(column, rowOf(type, alias))
   }
 
-  /** A column, or NULL in Entities where the viewer may not see its field. */
+  /** A column, or NULL for Entities where the viewer may not see its field. */
   #seen(column: string, rowSource: RowSource): Sql {
     const rule = this.#viewer === undefined ? yes : columnRule(this.#viewer, rowSource.type, column)
     if (rule === yes) return rowSource.self(column)
@@ -319,7 +319,7 @@ export class SqlWriter {
     })
   }
 
-  /** Whether the viewer sees that field in every Entity. */
+  /** Whether the viewer sees the field in every Entity. */
   #isSeen({ root, hops, column }: Place): boolean {
     if (this.#viewer === undefined) return true
     const item = root.of === 'item' ? this.#lists.get(root.depth)?.list : undefined
@@ -345,12 +345,12 @@ export class SqlWriter {
     return sql`(${this.#linked(wanted, list, list.entries.table)} AND ${whole})`
   }
 
-  /** Whether its link table tells the viewer who is in it. */
+  /** Whether the viewer may use the link table of a list. */
   #isLinked(list: ListPlace): boolean {
     return this.#isStored(list) && this.#isSeen(list.place)
   }
 
-  /** That an Entity is in a list, by the index of its link table. */
+  /** That an Entity is in a list, by the index of the link table. */
   #linked(value: Expression, list: ListPlace, table: string): Sql {
     const wanted = this.#operand(value)
     const found = sql`SELECT l."source" FROM ${this.#ground.table(table)} l WHERE l."target" = ${wanted}`

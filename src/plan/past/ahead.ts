@@ -8,11 +8,11 @@ import { JOURNAL } from './journal.ts'
 const META = sql`"takeback_meta"`
 const KEY = word(AHEAD)
 
-/** Times in the journal that lie ahead of the clock: a clock was wrong when they were written, or is wrong now. */
+/** Times in the journal that are ahead of the clock: the clock was wrong when they were written, or is wrong now. */
 export interface AheadPlan {
-  /** The newest time in the journal, null where it is empty, and how far it lies ahead, in milliseconds. */
+  /** The newest time in the journal (null if it is empty), and how far it is ahead, in milliseconds. */
   readonly find: Statement
-  /** Notes that there were times up to `$until`. */
+  /** Records that there were times up to `$until`. */
   readonly note: readonly Step[]
 }
 
@@ -34,8 +34,8 @@ export function compileAhead(dialect: Dialect): AheadPlan {
 }
 
 /**
- * Up to when the journal has times ahead of the clock, now or when somebody looked; null where there are none. Until then
- * an Entity may have versions that are older than its own creation.
+ * The latest time in the journal that is or was ahead of the clock; null if there is none. Up to that time, an Entity
+ * may have versions older than its own creation.
  */
 export function timesAhead(dialect: Dialect): Sql {
   const known = dialect.literal(sql`m."value"`, 'datetime')

@@ -41,7 +41,7 @@ export class AmendChecks {
     return this.#dialect.listed(amendedName(type), 'integer')
   }
 
-  /** Live Entities that refer to one that is to be deleted, except those that are amended too: `dead` covers them. */
+  /** Live Entities that refer to one to be deleted. Those that are amended too are left to `dead`. */
   #held(type: EntityType): Sql[] {
     return this.#model.edges
       .filter(({ to }) => to === type.name)

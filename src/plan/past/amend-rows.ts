@@ -48,7 +48,7 @@ export class AmendmentRows {
     return sql`(v."$kind" = 'restore' OR (v."$kind" = 'update' AND t."deleted_at" IS NULL))`
   }
 
-  /** Rules that do not hold: for what is done to each Entity, and for each value that changes. */
+  /** Rules that do not hold: for the action on each Entity, and for each value that changes. */
   forbidden(viewer: Viewer): Sql[] {
     const { type } = this
     const rules = new Conditions(this.#model, this.#dialect)
@@ -100,7 +100,7 @@ export class AmendmentRows {
       })
   }
 
-  /** Targets that will be deleted, of Entities that will be live. */
+  /** Targets that will be deleted, where the referring Entity will be live. */
   dead(): Sql[] {
     return this.#out.map((edge) => {
       const { rows, target } = this.#wanted(edge)

@@ -49,7 +49,7 @@ export class AmendSteps {
     this.#dialect = dialect
     this.#at = at
     this.#group = new AmendmentRows(group, at, model, dialect)
-    // For statements that do not need the values, which may be large.
+    // For statements without the values, which may be large.
     this.#heads = dialect.rows(headsName(at), HEADS)
     this.#idsName = idsName(at)
     this.#ids = dialect.listed(this.#idsName, 'integer')
@@ -82,7 +82,7 @@ export class AmendSteps {
     return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
   }
 
-  /** Values may move from one Entity to another. While all are marked as deleted, no unique index applies. */
+  /** Marks all as deleted, so that no unique index applies while values move from one Entity to another. */
   park(): Step[] {
     if (uniquesOf(this.#type).length === 0) return []
     return [
@@ -94,7 +94,7 @@ export class AmendSteps {
     ]
   }
 
-  /** Keeps the references that are cleared with their targets, for a later restore; forgets those of undone operations. */
+  /** Records cleared references for a later restore of their targets, and forgets those of undone operations. */
   keepCleared(): Step[] {
     const ofThis = sql`"entity" = ${word(this.#type.name)}`
     const kept = this.#out
@@ -111,7 +111,7 @@ export class AmendSteps {
     ]
   }
 
-  /** Kept under the deletion of the target. For a list: the targets that go and are no longer in it. */
+  /** Records a reference under the deletion of its target. For a list: the deleted targets that are no longer in it. */
   #kept(edge: Edge): Sql {
     const { rows, target } = arrowsOf(edge)
     const { column, to, list } = edge
@@ -160,7 +160,7 @@ export class AmendSteps {
       : sql`CASE WHEN ${isDelete} THEN 1 ELSE 0 END`
   }
 
-  /** Live Entities must refer to live ones only, and nothing live may refer to a deleted one. */
+  /** Refuses live Entities that refer to deleted ones. */
   check(): Step[] {
     const { lock } = this.#dialect
     const live = sql`${this.#dialect.isListed(sql`c."id"`, this.#idsName)} AND c."deleted_at" IS NULL`
@@ -169,7 +169,7 @@ export class AmendSteps {
         ? []
         : this.#out.map((edge) => {
             const { rows, target } = arrowsOf(edge)
-            // Worked out first: else a planner may compare everything that refers to a target with every id.
+            // Computed first: otherwise a planner may compare every referrer of a target with every id.
             const targets = sql`SELECT DISTINCT ${target} FROM ${rows} WHERE ${live}`
             const isTarget = this.#dialect.isAmong(sql`h."id"`, targets)
             return this.#step('lock', 'any', lockRows(edge.to, isTarget, lock.toStay))

@@ -15,13 +15,13 @@ interface GroupCheck {
   readonly check: CheckSql
   /** Its place among the checks of its type. */
   readonly at: number
-  /** Whether the group sets something that it reads. Otherwise only what is restored must meet it. */
+  /** Whether the group sets a column that the check reads. Otherwise only restored Entities must meet it. */
   readonly touched: boolean
 }
 
 /**
- * The steps that hold amendments to checks. A check that looks at other Entities, which the same operation may amend,
- * needs to hold only with these as they were or as they will be: when it was first written, it met one of the two.
+ * The steps that enforce checks on amendments. A check may read other Entities that the same operation amends. Then it
+ * must hold with these either as they were or as they will be: when the data was first written, it met one of the two.
  */
 export function compileUnmet(
   groups: readonly AmendmentGroup[],
@@ -53,14 +53,14 @@ export function compileUnmet(
   }
 }
 
-/** Before the change: those that would not meet the check with all others as they are. */
+/** Before the change: Entities that would fail the check with all others as they are now. */
 function suspectsOf({ rows, check, touched }: GroupCheck, code: number): Sql {
   const next = rowAfter({ ...rowOf(rows.type), next: (name) => rows.next(name) })
   const asked = touched ? rows.willBeLive : sql`v."$kind" = 'restore'`
   return sql`SELECT ${count(code)} AS "type", v."$id" AS "id" FROM ${rows.both} WHERE ${asked} AND ${check.broken(next)}`
 }
 
-/** After the change: those of them that still do not meet it. */
+/** After the change: those of the suspects that still fail it. */
 function stillBroken({ rows: { type }, check, at }: GroupCheck, suspects: Sql): Sql {
   return sql`SELECT ${word(checkKey(type, at))}, t."id", 0 FROM ${id(type.name)} t
     WHERE t."id" IN ${suspects} AND t."deleted_at" IS NULL AND ${check.broken(rowOf(type))}`

@@ -14,8 +14,8 @@ import { type Obstacle, obstacleOf } from './obstacle.ts'
 
 export interface AmendPlan {
   /**
-   * The steps of one operation that brings many Entities to given states, whole tables at a time, and the values that
-   * they bind. `of` are the operations that are thereby taken back, `viewer` who must meet the rules.
+   * The steps of one operation that brings many Entities to given states, whole tables at a time, and their parameters.
+   * `of`: the operations that it takes back. `viewer`: the one whose rules must hold.
    */
   steps(
     groups: readonly AmendmentGroup[],
@@ -27,7 +27,7 @@ export interface AmendPlan {
   obstacleOf(row: readonly Bound[]): Obstacle
 }
 
-/** Compiled for each type and set of columns on first use. */
+/** The steps are compiled for each type and set of columns on first use. */
 export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
   const cache = new ShapeCache<readonly Step[]>()
   const all = (
@@ -38,7 +38,7 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
     groups.flatMap((group, at) =>
       cache.of(shapeOf(name, at, group), () => make(new AmendSteps(group, at, model, dialect))),
     )
-  // An undo may delete an Entity under an older deletion.
+  // An undo may delete an Entity as part of an older deletion.
   const isGone = (admins: string) => sql`"id" IN ${dialect.listed(goneName(admins), 'integer')}`
   return {
     steps(groups, of, viewer) {

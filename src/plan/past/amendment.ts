@@ -6,7 +6,7 @@ import { versionsParams } from './moved.ts'
 /** The name of the step that is refused if a rule forbids an amendment. */
 export const FORBIDDEN = 'forbidden'
 
-/** The name of the step that is refused if a check would fail. Its rows name the obstacles: only then all values are known. */
+/** The name of the step that is refused if a check would fail. Its rows are obstacles: all values are known by then. */
 export const UNMET = 'unmet'
 
 /** The target state of one Entity that is now at a version: its values, and whether it is live. */
@@ -16,7 +16,7 @@ export interface Amendment {
   readonly kind: Extract<ChangeKind, 'update' | 'delete' | 'restore'>
   /** For a delete: the operation that counts as its deletion; `null` for the operation of the amendment itself. */
   readonly deletion: string | null
-  /** Is restored along with another Entity, as by a plain restore of that one: its own rules are not checked. */
+  /** Whether it is restored along with another Entity, as a plain restore would: its own rules are not checked. */
   readonly along: boolean
   /** One for each column of its group. */
   readonly values: readonly Bound[]
@@ -26,7 +26,7 @@ export interface Amendment {
 export interface AmendmentGroup {
   readonly type: EntityType
   readonly columns: readonly string[]
-  /** Of these columns, those that the server sets by itself: the rules of their fields do not hold for it. */
+  /** The columns among them that the server sets itself: the rules of their fields do not apply. */
   readonly free?: readonly string[]
   readonly amendments: readonly Amendment[]
 }
@@ -93,7 +93,7 @@ export function amendParams(groups: readonly AmendmentGroup[], model: Model, of:
   return params
 }
 
-/** A scaled decimal may have more digits than a number of JavaScript. */
+/** Writes a value as JSON. A scaled decimal may have more digits than a JavaScript number holds. */
 function boundJson(value: Bound): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
 }

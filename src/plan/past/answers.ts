@@ -8,33 +8,33 @@ import { lockNames } from '../tables/locks.ts'
 import { JOURNAL } from './journal.ts'
 
 const ANSWERS = id('takeback_answers')
-/** Which Entities a kept answer shows: key, Entity type, id. */
+/** The Entities that each kept answer shows: key, Entity type, id. */
 const SHOWN = id('takeback_shown')
 
 /**
- * Code begins before a purge, which then finds its key, or after it, and then reads nothing of what it erases. Otherwise
- * it could begin once the purge has looked for keys, and read before it is over.
+ * The lock between code with a key and purges. Code that begins before a purge is found by it; code that begins later
+ * reads nothing that it erases. Without the lock, code could begin after the purge has looked for keys, and still read.
  */
 const BEGINNING = ['code with a key']
 
-/** Stands for any Entity: nobody knows which ones the user's own code shows. */
+/** Stands for any Entity: nobody knows which ones the user's code shows. */
 const ANYTHING = word('')
 
 /** Requests with an `Idempotency-Key`, and their answers. */
 export interface AnswersPlan {
-  /** Takes `$key` for `$request` at `$now`, unless somebody has had it since `$expired`; waits for whoever is about to. */
+  /** Claims `$key` for `$request` at `$now`, unless it was claimed since `$expired`. Waits for concurrent claims. */
   readonly claim: readonly Step[]
-  /** Who has it: request, status, headers, body. */
+  /** The request that has the key, and its answer: request, status, headers, body. */
   readonly find: Statement
-  /** Puts down what came of it, and the Entities that it shows, which are also bound as `$shown`. */
+  /** Stores the answer, and the Entities that it shows, which are also bound as `$shown`. */
   keep(shows: readonly (readonly [entity: string, id: number])[]): readonly Step[]
-  /** Takes `$key` for code that runs on its own; also from code that began before `$stalled` and has never answered. */
+  /** Claims `$key` for user code. Also takes over code that began before `$stalled` and never answered. */
   readonly begin: readonly Step[]
-  /** Puts down what came of that code. */
+  /** Stores the answer of that code. */
   readonly finish: readonly Step[]
-  /** Gives the key back: the code has failed. */
+  /** Releases the key: the code has failed. */
   readonly release: readonly Step[]
-  /** Some of those from before `$expired`; refused where there are none. */
+  /** Deletes some answers from before `$expired`; refused if there are none. */
   readonly clear: readonly Step[]
 }
 
@@ -69,7 +69,7 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
   }
 }
 
-/** For the user's own code, which is not in one transaction with its answer. A purge while it runs marks the key. */
+/** For user code, which does not share a transaction with its answer. A purge while it runs marks the key. */
 function compileCode(
   dialect: Dialect,
   claim: (isFree: Sql) => Step,
@@ -94,7 +94,7 @@ function compileCode(
           "body" = CASE WHEN "operation" IS NULL THEN ${param('$body')} END, "operation" = NULL WHERE ${isMine}`,
       ),
     ],
-    // In the order in which a purge locks them.
+    // In the same order as a purge locks them.
     release: [
       step(dialect, 'release', 'some', sql`DELETE FROM ${ANSWERS} WHERE ${isMine}`),
       any('release', sql`DELETE FROM ${SHOWN} WHERE "key" = ${param('$key')}`),
@@ -103,8 +103,8 @@ function compileCode(
 }
 
 /**
- * Entities that were purged before the answer is kept must not be in it. A later purge finds the answer in SHOWN. The
- * Entities are locked meanwhile, so no purge comes in between.
+ * Stores an answer without Entities that were purged before. A later purge finds the answer in SHOWN. The Entities are
+ * locked until then, so no purge comes in between.
  */
 function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
   const shown = dialect.rows('$shown', [
@@ -145,15 +145,14 @@ function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
   return [step(dialect, 'hold', 'any', lockRows(type, sql`h."id" IN ${ids}`, dialect.lock.toExist))]
 }
 
-/** The first step of what erases Entities. */
+/** The first step of every transaction that erases Entities. */
 export function holdBeginning(dialect: Dialect): Step[] {
   return lockNames(BEGINNING, dialect)
 }
 
 /**
- * Blanks the kept answers that show erased Entities, or that may. That they were answered is kept: they must not run
- * again. Those of code then show nothing any more, and code that still runs is marked: the next purge has nothing to do
- * with either.
+ * Blanks the kept answers that show erased Entities, or may show them. The keys stay answered, so their requests do not
+ * run again. Blanked answers of code no longer show anything, and running code is marked: later purges can ignore both.
  */
 export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql[] {
   const isAnything = sql`"entity" = ${ANYTHING}`

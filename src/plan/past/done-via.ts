@@ -6,7 +6,7 @@ import { JOURNAL } from './journal.ts'
 const isVia = sql`j."via" = ${param('$via')}`
 const last = sql`FROM ${JOURNAL} l WHERE l."via" = ${param('$via')} ORDER BY l."at" DESC, l."operation" DESC LIMIT 1`
 
-/** What was done through a key. */
+/** A summary of the operations by a key. */
 export const doneColumns = namedColumns({
   operations: sql`count(DISTINCT j."operation")`,
   changes: sql`count(*)`,

@@ -7,17 +7,17 @@ import { JOURNAL } from './journal.ts'
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
-/** What a key has changed within some time. */
+/** The changes of a key within some time. */
 interface Window {
-  /** By `$via`, at most `$most`: how many. */
+  /** The number of changes by `$via`, counted up to `$most`. */
   readonly count: Statement
-  /** By `$via` and `$place`, from the oldest on: in how many milliseconds that one does not count any more. */
+  /** For the change number `$place` by `$via`, oldest first: milliseconds until it no longer counts. */
   readonly leaves: Statement
 }
 
-/** How much a key has changed, as the journal says, in the transaction that changes more. */
+/** How much a key has changed, according to the journal. Read in the transaction that changes more. */
 export interface ExtentsPlan {
-  /** From here on, no other write by the key `$key` is counted until this transaction ends. Refused if the key has ended. */
+  /** Until this transaction ends, other writes by the key `$key` wait. Refused if the key has ended. */
   readonly hold: readonly Step[]
   /** By `$operation`: `extentColumns`. */
   readonly operation: Statement
@@ -27,7 +27,7 @@ export interface ExtentsPlan {
 
 const DELETES = sql`j."kind" IN ('delete', 'purge')`
 
-/** How much an operation has changed. */
+/** The size of an operation. */
 export const extentColumns = namedColumns({
   changes: sql`count(*)`,
   deletes: sql`count(CASE WHEN ${DELETES} THEN 1 END)`,

@@ -14,20 +14,20 @@ import { ofChange } from './operations.ts'
 const META = id('takeback_meta')
 const CURSORS = id('takeback_cursors')
 
-/** What is told of the whole journal: the number of its last change, and a row of `takeback_meta`. */
+/** The end of the journal: the number of its last change, and a row of `takeback_meta`. */
 export const endColumns = namedColumns({
   last: sql`(SELECT max(j."seq") FROM ${JOURNAL} j)`,
   key: sql`m."key"`,
   value: sql`m."value"`,
 })
-/** An operation, the last of its changes that were looked at, how many these were, and 1 where it is to be told: it ends there. */
+/** An operation in a window: its last change there, how many it has there, and 1 if it ends there and is wanted. */
 export const windowColumns = namedColumns({
   operation: sql`e."operation"`,
   place: sql`e."place"`,
   changes: sql`e."changes"`,
   isEnd: sql`e."is_end"`,
 })
-/** A change, and how many there are up to the limit. */
+/** A change, and the number of changes up to the limit. */
 export const followedColumns = namedColumns({
   operation: sql`j."operation"`,
   at: sql`j."at"`,
@@ -37,7 +37,7 @@ export const followedColumns = namedColumns({
   picked: sql`f."picked"`,
 })
 
-/** A change by itself. */
+/** A single change. */
 export const soleColumns = namedColumns({
   operation: sql`j."operation"`,
   at: sql`j."at"`,
@@ -46,39 +46,39 @@ export const soleColumns = namedColumns({
   ...ofChange,
 })
 
-/** The step that is refused where somebody else has moved the cursor. */
+/** The step that is refused if somebody else has moved the cursor. */
 export const CURSOR_MOVED = 'cursor'
 
 /**
- * The journal as it is followed. An operation has its place at its last change: whoever changes an Entity does so after
- * all that changed it before was committed, so these places are in the order of every Entity's versions.
- * `filtered`: only of the types in `$entities`.
+ * Statements to follow the journal. The place of an operation is its last change. A change of an Entity is made only
+ * after earlier changes of it are committed, so these places are in the order of every Entity's versions. `filtered`:
+ * only the types in `$entities`.
  */
 export interface FeedPlan {
-  /** Of `takeback_meta` its incarnation, and how far retention has cut each type: `endColumns`. */
+  /** From `takeback_meta`: the incarnation, and how far retention has cut each type. `endColumns`. */
   readonly end: Statement
-  /** The operations of the next so many changes behind `$after`, up to `$upto`, by the last of these: `windowColumns`. */
+  /** The operations of the next changes after `$after`, up to `$upto`, by their last change: `windowColumns`. */
   window(changes: number, filtered: boolean): Statement
   /**
-   * So many changes of `$operations` (lists of an operation and its place), in the order of these: `followedColumns`. Those
-   * that an answer has no room for do not come back.
+   * The changes of `$operations` (lists of an operation and its place), in that order: `followedColumns`. Only as many
+   * as an answer has room for.
    */
   changes(limit: number, filtered: boolean): Statement
-  /** The same of one, by `$operation`, behind the number `$behind`. */
+  /** The changes of `$operation` after the number `$behind`: `followedColumns`. */
   further(limit: number, filtered: boolean): Statement
   /** The change that made `$version` of the Entity `$id` of the type `$entity`: `soleColumns`. */
   readonly change: Statement
-  /** The first change behind the number `$after`: the time now, and its own. `$at` is our clock, where it is the only one. */
+  /** The first change after `$after`: the time now, and its own. `$at`: the server's clock, if it is the only one. */
   readonly next: Statement
-  /** Where the cursor `$name` is. */
+  /** The place of the cursor `$name`. */
   readonly cursor: Statement
   /** The names of cursors that have not moved for long. */
   readonly idleCursors: Statement
-  /** Makes the cursor `$name` at `$to`, unless there is one. */
+  /** Creates the cursor `$name` at `$to`, unless it exists. */
   readonly make: readonly Step[]
-  /** Moves it from `$from` to `$to`. */
+  /** Moves the cursor from `$from` to `$to`. */
   readonly move: readonly Step[]
-  /** Forgets it. */
+  /** Deletes the cursor. */
   readonly drop: readonly Step[]
 }
 
@@ -160,15 +160,15 @@ function compileCursors(
 }
 
 /**
- * Each operation is looked for once, however many of its changes there are; its first and its last one are found by the
- * index. Only of an operation that begins before the window all changes are looked at.
+ * Each operation is looked up once, however many changes it has; an index finds its first and last one. All of its
+ * changes are read only if it begins before the window.
  */
 function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
   const after = param('$after', 'integer')
   const within = sql`SELECT j."seq", j."operation", CASE WHEN ${isWanted(sql`j`, filtered, dialect)} THEN 1 ELSE 0 END AS "wanted" FROM ${JOURNAL} j
     WHERE j."seq" > ${after} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${count(changes)}`
   const ofOperation = sql`FROM ${JOURNAL} k WHERE k."operation" = e."operation"`
-  // One row, and not EXISTS: some databases would look at the whole journal beforehand.
+  // One row instead of EXISTS, for which some databases would first read the whole journal.
   const told = filtered
     ? sql` AND CASE WHEN e."wanted" = 1 THEN 1 WHEN (SELECT min(k."seq") ${ofOperation}) > ${after} THEN 0
         ELSE (SELECT 1 ${ofOperation} AND ${isWanted(sql`k`, filtered, dialect)} LIMIT 1) END = 1`
@@ -179,7 +179,7 @@ function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
     FROM (${grouped}) e) e ORDER BY e."place"`
 }
 
-/** Changes with all that is told of them, from rows of `seq` and `place`. */
+/** The changes for rows of `seq` and `place`, with everything that readers get. */
 function page(rows: Sql, dialect: Dialect): Sql {
   const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
   const sized = sql`SELECT r."seq" AS "key", r."place", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes"
@@ -188,7 +188,7 @@ function page(rows: Sql, dialect: Dialect): Sql {
     FROM (${fittingRows(sized, sql`p."place", p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
 }
 
-/** A join with the list would tempt planners to read the whole journal. */
+/** That a change is of a wanted type. A join with the list would tempt planners to read the whole journal. */
 function isWanted(alias: Sql, filtered: boolean, { isAmong, listed }: Dialect): Sql {
   if (!filtered) return sql`1 = 1`
   return isAmong(sql`${alias}."entity"`, sql`SELECT n.* FROM ${listed('$entities', 'text')} n`)

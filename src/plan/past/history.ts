@@ -19,20 +19,17 @@ const ofVersion = {
 }
 const deletion = sql`j."deletion"`
 
-/** What the journal has of a version of an Entity. `data` is its JSON, `deletion` the operation that had deleted it then. */
+/** A version of an Entity in the journal. `data`: its JSON. `deletion`: the operation that had deleted it then. */
 export const versionColumns = namedColumns(ofVersion)
 export const sinceColumns = namedColumns({ ...ofVersion, deletion })
-/** `picked`: how many there are up to the limit. */
+/** A version on a page. `picked`: how many there are up to the limit. */
 export const pageColumns = namedColumns({ ...ofVersion, picked: sql`f."picked"` })
 const { version, kind, operation } = ofVersion
 export const kindColumns = namedColumns({ version, kind, operation, deletion })
 
 /** What the journal says about one Entity. */
 export interface HistoryPlan {
-  /**
-   * By `$id`, before the version `$before`, newest first, with the columns `pageColumns`. Those that an answer has no
-   * room for do not come back.
-   */
+  /** By `$id`, before the version `$before`, newest first: `pageColumns`. Only as many as an answer has room for. */
   page(limit: number): Statement
   /** By `$id` and `$version`: `versionColumns`. */
   readonly version: Statement
@@ -40,9 +37,9 @@ export interface HistoryPlan {
   since(limit: number): Statement
   /** By `$id`, newest first: `kindColumns`. */
   kinds(limit: number): Statement
-  /** By `$id`, behind the version `$version`, newest first: the operation of each. */
+  /** By `$id`, after the version `$version`, newest first: the operation of each. */
   readonly operationsSince: Statement
-  /** By `$ids`, as they stand now: id, version, the operation that deleted it, JSON. */
+  /** By `$ids`, as they are now: id, version, the operation that deleted it, JSON. */
   readonly now: Statement
 }
 

@@ -9,7 +9,7 @@ export const JOURNAL = id('takeback_journal')
 export const FORMER = sql`LEFT JOIN ${JOURNAL} b
   ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1`
 
-/** Of Entities. The journal also has `migrate`: of a whole type, whose `entity_id` is 0. */
+/** The kinds of changes of Entities. The journal also has `migrate`, for a whole type; its `entity_id` is 0. */
 export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 
 const COLUMNS = sql`"operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion", "via", "cause"`
@@ -29,7 +29,7 @@ export function journal(type: EntityType, kind: ChangeKind | Sql, dialect: Diale
     FROM ${source}`
 }
 
-/** A change of one Entity. The answer has the id, the version and the JSON: the client gets what the journal has. */
+/** Writes one change to the journal. Returns id, version and JSON, so that clients get what the journal has. */
 export function journalling(type: EntityType, kind: ChangeKind, dialect: Dialect): Journalling {
   const kept = ['$journal_id', '$journal_version', '$journal_data', '$journal_at', '$journal_deletion']
   const [id, version, data, at, deletion] = kept.map((name) => param(name)) as [Sql, Sql, Sql, Sql, Sql]
@@ -51,7 +51,7 @@ interface Journalled {
   readonly deletion: Sql
 }
 
-/** In the order of the columns. */
+/** The values of a row, in the order of the columns. */
 function journalRow(
   type: EntityType,
   kind: ChangeKind | Sql,

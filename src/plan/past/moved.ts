@@ -18,8 +18,8 @@ export function versionsParams(at: number, entities: readonly { readonly version
 }
 
 /**
- * The Entities of a group, which `which` selects from `t`, must still have the versions that were read. Versions only grow,
- * so their sum is the same only if each of them is. A join could compare all with all.
+ * That the Entities selected by `which` from `t` still have the versions that were read. Versions only grow, so their
+ * sum is the same only if each of them is. A join might compare all with all.
  */
 export function refuseMoved(dialect: Dialect, type: EntityType, at: number, which: Sql): Step {
   return step(

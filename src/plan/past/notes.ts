@@ -3,19 +3,19 @@ import { compile, id, param, type Sql, type Statement, sql } from '../../store/s
 import { type Step, step } from '../../store/step.ts'
 import { JOURNAL } from './journal.ts'
 
-/** What a caller has said about an operation: the run that it belongs to, and a reason. A row only where they said so. */
+/** What callers say about their operations: a run and a reason. There is a row only if they gave one. */
 const NOTES = id('takeback_notes')
-/** Which operation was taken back by which. */
+/** The operations that were taken back, and by which operation. */
 const UNDONE = id('takeback_undone')
 
 export interface NotesPlan {
-  /** Writes down `$run` and `$reason` of `$operation`. To be put before the steps of a write. */
+  /** Records `$run` and `$reason` of `$operation`. Comes before the steps of a write. */
   readonly take: Step
-  /** Writes down that `$operation` takes back those of `$taken`: a list of lists of one operation each. */
+  /** Records that `$operation` takes back those of `$taken`: a list of lists of one operation each. */
   readonly undo: Step
   /** Of those in `$operations`: operation, run, reason. */
   readonly of: Statement
-  /** Of those in `$operations`: one that was taken back, the one by which it was; in the order of both. */
+  /** For `$operations`: an operation that was taken back, and the one that did it; ordered by both. */
   readonly undone: Statement
 }
 
@@ -48,16 +48,16 @@ export function compileNotes(dialect: Dialect): NotesPlan {
   }
 }
 
-/** Operations of a run. */
+/** The operations of a run. */
 export const operationsOfRun = sql`(SELECT n."operation" FROM ${NOTES} n WHERE n."run" = ${param('$run')})`
 
-/** A reason may tell of the Entity that an operation has changed. */
+/** Erases the reasons of operations: a reason may mention the Entity that was changed. */
 export function eraseReasons(changes: Sql, { isAmong }: Dialect): Sql {
   const operations = sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${changes}`
   return sql`UPDATE ${NOTES} SET "reason" = NULL WHERE "reason" IS NOT NULL AND ${isAmong(id('operation'), operations)}`
 }
 
-/** What is known of operations of which nothing is left in the journal but the rows `p` of `cut`. */
+/** Deletes the notes of operations whose last rows in the journal are the rows `p` of `cut`. */
 export function cutNotes(cut: Sql, { isAmong }: Dialect): Sql[] {
   const over = (operation: Sql) =>
     sql`${isAmong(operation, sql`SELECT p."operation" ${cut}`)} AND NOT EXISTS (SELECT 1 FROM ${JOURNAL} j

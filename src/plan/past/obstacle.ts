@@ -2,19 +2,19 @@ import type { Edge, EntityCheck, EntityType, Model } from '../../declare/model.t
 import type { Bound } from '../../store/dialect.ts'
 import { uniquesOf } from '../tables/schema.ts'
 
-/** What stands against an amendment of one Entity. */
+/** A reason why an Entity cannot be amended. */
 export type Obstacle =
   | {
       readonly reason: 'gone' | 'dead' | 'held' | 'taken' | 'clash'
       readonly entity: string
       readonly id: number
-      /** Of the reference, or those whose values are taken. */
+      /** The columns of the reference, or of the unique set. */
       readonly columns: readonly string[]
-      /** What it has to do with: its type, its id. */
+      /** The other Entity that is involved: its type, its id. */
       readonly other: readonly [string, number]
     }
   | {
-      /** Of a check: it would fail. */
+      /** A check that would fail. */
       readonly reason: 'unmet'
       readonly entity: string
       readonly id: number
@@ -29,7 +29,7 @@ export type Obstacle =
       readonly path: string
     }
 
-/** How a row of a statement that looks for obstacles says what it is about. */
+/** The key of an obstacle in a row that a statement finds. */
 export function edgeKey(reason: 'gone' | 'dead' | 'held', { from, column }: Edge): string {
   return `${reason} ${from} ${column}`
 }

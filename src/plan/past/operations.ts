@@ -9,22 +9,22 @@ import { compileDoneVia } from './done-via.ts'
 import { FORMER, JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 
-/** Which operations: all given conditions must hold. */
+/** A filter for operations. All given conditions must hold. */
 export interface OperationFilter {
   readonly actor?: ActorFilter | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
   /** An Entity type, or one Entity of it. */
   readonly entity?: { readonly type: string; readonly id: number | null } | undefined
-  /** Only with a change of this kind; of that Entity, if one is given. */
+  /** Only operations with a change of this kind; if an Entity is given, a change of that Entity. */
   readonly kind?: string | undefined
-  /** The operation that made somebody act. */
+  /** The operation that caused them. */
   readonly cause?: string | undefined
   /** The value of `Takeback-Run`. */
   readonly run?: string | undefined
-  /** Only operations whose changes are all of these types, and those of one key. */
+  /** Only operations whose changes are all of these types, or that this key made. */
   readonly within?: { readonly types: readonly string[]; readonly key: string } | undefined
-  /** Only operations after this place in the order. */
+  /** Only operations after this one in the order, which has the newest first. */
   readonly before?: OperationPlace | undefined
 }
 
@@ -43,12 +43,12 @@ const head = {
   changes: sql`count(*)`,
 }
 
-/** An operation: when, in whose name, by whom, what caused it, and how many changes it made. */
+/** An operation: its time, its user, who acted, its cause, and the number of its changes. */
 export const operationColumns = namedColumns({ operation: sql`o."operation"`, ...head })
-/** The same, with the time by which it is ordered. */
+/** The same, with the time that it is ordered by. */
 export const placedColumns = namedColumns({ operation: sql`m."operation"`, ...head, place: sql`m."at"` })
 
-/** What a row of the journal, called `j`, says of a change, and the JSON before it. */
+/** A change, from a row `j` of the journal, with the JSON before it. */
 export const ofChange = {
   seq: sql`j."seq"`,
   entity: sql`j."entity"`,
@@ -59,7 +59,7 @@ export const ofChange = {
   before: sql`b."data"`,
 }
 
-/** A change of an Entity: its JSON after and before it. `picked`: how many there are up to the limit. */
+/** A change of an Entity, with its JSON after and before. `picked`: how many there are up to the limit. */
 export const changeColumns = namedColumns(ofChange)
 export const pickedColumns = namedColumns({ ...ofChange, picked: sql`f."picked"` })
 
@@ -71,7 +71,7 @@ export const kindCountColumns = namedColumns({
   number: sql`count(*)`,
 })
 
-/** A version of an Entity. `deletion`: the operation that had deleted it; `made`: 1 where one of those asked for made it. */
+/** A version of an Entity. `deletion`: the operation that had deleted it. `made`: 1 if a given operation made it. */
 export const touchedColumns = namedColumns({
   entity: sql`j."entity"`,
   id: sql`j."entity_id"`,
@@ -89,14 +89,11 @@ export interface OperationsPlan {
   page(filter: OperationFilter, limit: number): Statement
   /** By `$operation`: `operationColumns`. */
   readonly byId: Statement
-  /** Of those in `$operations`: `kindCountColumns`. */
+  /** For `$operations`: `kindCountColumns`. */
   readonly kinds: Statement
-  /** The ids of all that match and can be undone, newest first. */
+  /** The ids of all matching operations that can be undone, newest first. */
   matching(filter: OperationFilter, limit: number): Statement
-  /**
-   * By `$operation`, behind the place `$after`: `pickedColumns`. Those that an answer has no room for do not come
-   * back.
-   */
+  /** By `$operation`, after the place `$after`: `pickedColumns`. Only as many as an answer has room for. */
   changes(limit: number): Statement
   /**
    * The versions of Entities that `$operations` made, and the one before each, newest first within an Entity:
@@ -105,7 +102,7 @@ export interface OperationsPlan {
   readonly touched: Statement
   /** By `$operation`, from the place `$offset` on, by Entity: `changeColumns`. */
   slice(limit: number): Statement
-  /** Those that `$operations` have set off, directly or not, newest first: `operationColumns`. */
+  /** The operations that `$operations` have caused, directly or not, newest first: `operationColumns`. */
   effects(limit: number): Statement
   /** By `$operation`: Entity type, id, version, kind, JSON of every change, by Entity. */
   readonly whole: Statement
@@ -167,8 +164,8 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
 }
 
 /**
- * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
- * mostly have one time; where they have several, the newest that matches is its place.
+ * Reads the index on times in its order, so the statement ends when the page is full. The changes of an operation
+ * mostly have one time. If they have several, the newest matching one is its place.
  */
 function selectOperations(filter: OperationFilter, limit: number, dialect: Dialect, more: Sql = sql``): Sql {
   return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter, dialect)}${more} GROUP BY j."at", j."operation"
@@ -176,7 +173,7 @@ function selectOperations(filter: OperationFilter, limit: number, dialect: Diale
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
 }
 
-/** Longer chains than this are stopped when they are made. */
+/** Operations that others have caused. Longer chains than this limit are stopped when they are made. */
 function effects(named: Sql, limit: number): Sql {
   return sql`WITH RECURSIVE e("operation", "depth") AS (
       SELECT j."operation", 1 FROM ${JOURNAL} j WHERE j."cause" IN ${named}
@@ -210,7 +207,7 @@ function where(filter: OperationFilter, dialect: Dialect): Sql {
   ])
 }
 
-/** Whether all changes of the operation are of the `$types`, or a key has made it itself. */
+/** Whether all changes of the operation are of the `$types`, or the key has made it itself. */
 function isOfTypes(dialect: Dialect): Sql {
   return sql`(j."via" = ${param('$key')} OR NOT EXISTS (SELECT 1 FROM ${JOURNAL} o WHERE o."operation" = j."operation"
     AND o."entity" NOT IN ${dialect.listed('$types', 'text')}))`
@@ -238,7 +235,7 @@ function each({ since, until, entity, kind }: OperationFilter, alias: Sql): Sql 
   ])
 }
 
-/** The `||` keeps the planner from the index of types, which is not in the order of time. One Entity has its own index. */
+/** That a change is of a type or one Entity. The `||` keeps planners off the index of types, which is not by time. */
 function isOf({ id }: NonNullable<OperationFilter['entity']>, alias: Sql): Sql {
   if (id === null) return sql`${alias}."entity" || '' = ${param('$entity')}`
   return sql`${alias}."entity" = ${param('$entity')} AND ${alias}."entity_id" = ${param('$entity_id', 'integer')}`

@@ -10,14 +10,14 @@ import { JOURNAL } from './journal.ts'
 
 const data = sql`j."data"`
 
-/** The parameter with the time that is asked about. */
+/** The parameter with the requested time. */
 export const AS_OF = '$as_of'
 
 /**
- * A type's table as it stood at a time, read from the journal: whoever selects from it need not know. Each Entity asks
- * for its newest version whose time is not later. Where a clock was set back, versions may have later times than those
- * that came after them: what was there before a version that counts, counts too. What was created later need not be
- * looked for in the journal, unless there may be such an Entity.
+ * A type's table as it was at a time, read from the journal. It can be selected from like any table. Each Entity has
+ * its newest version up to that time. If a clock was set back, an earlier version may have a later time; it still
+ * counts if a version after it does. Entities created later are not looked up, unless times ahead of the clock are
+ * possible.
  */
 export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly MigrationStep[]): Sql {
   const time = param(AS_OF, 'datetime')
@@ -27,7 +27,7 @@ export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly Mi
     ...Object.entries(own).map(([name, kind]) => ({ name, kind, scale: 0 })),
     ...bodyColumns(type.fields).filter(({ secret }) => !secret),
   ].map((column) => sql`, ${valueAsOf(column, dialect, steps)} AS ${id(column.name)}`)
-  // The journal has no folded texts, so those of the past are missing.
+  // The journal has no folded texts, so past ones are NULL.
   const folded = [...walk(type.fields)].flatMap((field) =>
     field.kind === 'value' && field.fold
       ? [sql`, ${dialect.literal(sql`NULL`, 'text')} AS ${id(foldedColumn(field.path))}`]
@@ -47,14 +47,14 @@ interface Value {
   readonly within?: string | undefined
 }
 
-/** A value of a version, or what a migration between that version and the time gave it. */
+/** A value of a version, or the value that a migration gave it before the requested time. */
 function valueAsOf(
   { name, kind, scale, within }: Value,
   dialect: Dialect,
   steps: readonly MigrationStep[],
 ): Sql {
   const value = dialect.extract(data, name, kind, scale)
-  // The last step wins: a value that is there is never filled again.
+  // The first step that applies wins: a value that is present is never filled again.
   const cases = steps.flatMap(({ path, at, change }) => {
     if (path !== name || change.kind === 'convert' || change.kind === 'aside' || change.value === null)
       return []
@@ -71,7 +71,7 @@ function valueAsOf(
   return cases.length === 0 ? value : sql`CASE${join(cases, sql``)} ELSE ${value} END`
 }
 
-/** Of a version, that it came before a migration. Those with times up to `ahead` may have: see `Upcaster`. */
+/** That a version came before a migration. Versions with times up to `ahead` count as former: see `Upcaster`. */
 function isFormer(when: Sql, ahead: string | undefined, dialect: Dialect): Sql {
   if (ahead === undefined) return sql`j."at" < ${when}`
   return sql`j."at" <= ${dialect.literal(word(ahead), 'datetime')}`

@@ -4,20 +4,20 @@ import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { bodyColumns, ownColumns } from '../tables/columns.ts'
 import { JOURNAL } from './journal.ts'
 
-/** The parameter with a number of the journal. */
+/** The parameter with a place in the journal. */
 export const PLACE = '$place'
 
 const LATER = id('takeback_later')
 
 /**
- * The Entities that operations behind the place have changed, each with the first version that they made. An operation is
- * behind a place if any of its changes is. Statements that use `tableAtPlace` begin with this.
+ * The Entities that operations after the place have changed, each with its first version by them. An operation is after
+ * a place if any of its changes is. Statements that use `tableAtPlace` begin with this.
  */
 export const laterChanges: Sql = sql`WITH ${LATER} AS MATERIALIZED (SELECT j."entity", j."entity_id", min(j."version") AS "version"
   FROM ${JOURNAL} j WHERE j."operation" IN (SELECT k."operation" FROM ${JOURNAL} k WHERE k."seq" > ${param(PLACE, 'integer')})
   GROUP BY j."entity", j."entity_id")`
 
-/** The Entities of a type, from their JSON: each of its columns that is not secret, from rows `r` with `data`. */
+/** The columns of a type that are not secret, extracted from the JSON `data`. */
 function columnsFrom(type: EntityType, data: Sql, dialect: Dialect): Sql {
   return join(
     columnsOf(type).map(
@@ -29,7 +29,7 @@ function columnsFrom(type: EntityType, data: Sql, dialect: Dialect): Sql {
 /** The column with the number of a row of `$rows`. No field can have this name. */
 export const ROW_NUMBER = id('#')
 
-/** The Entities of `$rows`: lists of a number and the JSON of a version. */
+/** The Entities in `$rows`: lists of a number and the JSON of a version. */
 export function journalStates(type: EntityType, dialect: Dialect): Sql {
   const rows = dialect.rows('$rows', [
     { name: 'number', kind: 'integer' },
@@ -44,8 +44,8 @@ function columnsOf(type: EntityType) {
 }
 
 /**
- * A type's table as it stood at the place: its rows as they are, but for what changed later, which stands in the journal.
- * Conditions use the indexes of the table, since few rows have changed since.
+ * A type's table as it was at the place: the present rows, except for those that changed later, which come from the
+ * journal. Conditions use the indexes of the table, since few rows have changed.
  */
 export function tableAtPlace(type: EntityType, dialect: Dialect): Sql {
   const own = join(columnsOf(type).map(({ name }) => sql`a.${id(name)}`))
@@ -60,7 +60,7 @@ function formerRows({ name }: EntityType): Sql {
     WHERE l."entity" = ${word(name)} AND b."data" IS NOT NULL`
 }
 
-/** The same of any table of the Model, link tables included. */
+/** The tables as they were at the place, link tables included. */
 export function tablesAtPlace({ entities, edges }: Model, dialect: Dialect): (name: string) => Sql {
   return (name) => {
     const type = entities.get(name)

@@ -11,10 +11,10 @@ import { JOURNAL } from './journal.ts'
 import { eraseReasons } from './notes.ts'
 
 /**
- * A purge has two parts. First, one transaction marks all that it takes: `deletion` becomes the id of the purge, which
- * is written down here. From then on it cannot come back. Then it is erased in steps, each a transaction of its own, so
- * that any number can be purged; whoever finds an unfinished purge can finish it. The id is not that of the operation:
- * a batch may delete and purge, and has one operation for both.
+ * The unfinished purges. A purge has two parts. First, one transaction marks everything that it takes: `deletion`
+ * becomes the id of the purge, which is recorded here. From then on it cannot be restored. Then it is erased in steps,
+ * each a transaction of its own, so that any number can be purged. Any instance can finish an unfinished purge. The id
+ * is not that of the operation: a batch may delete and purge in one operation.
  */
 const PURGES = id('takeback_purges')
 
@@ -22,9 +22,9 @@ const PURGES = id('takeback_purges')
 export interface ErasePlan {
   /** Some of the Entities that `$purge` has marked: id, version. */
   readonly marked: Statement
-  /** Blanks the versions of `$ids` behind `$after`, up to `$upto`, in the journal, and the reasons of their operations. */
+  /** In the journal, blanks the versions of `$ids` after `$after`, up to `$upto`, and their operations' reasons. */
   readonly blank: readonly Step[]
-  /** Erases `$ids` themselves, and all else that is kept of them: versions behind `$after` too. */
+  /** Erases `$ids` themselves and everything else about them, including versions after `$after`. */
   readonly drop: readonly Step[]
 }
 
@@ -32,7 +32,7 @@ export interface ErasePlan {
 export interface PurgesPlan {
   /** By `$purge`: its operation. */
   readonly find: Statement
-  /** Begun before `$before`, or after `$after`, by a wrong clock: the id of each. */
+  /** The ids of purges that began before `$before`, or, by a wrong clock, after `$after`. */
   readonly unfinished: Statement
   readonly finish: readonly Step[]
 }
@@ -56,7 +56,7 @@ export function beginPurge(dialect: Dialect): Sql {
   return sql`INSERT INTO ${PURGES} ("purge", "operation", "at") VALUES (${param('$purge')}, ${param('$operation')}, ${dialect.now})`
 }
 
-/** That `$deletion` is a deletion, and not an unfinished purge. */
+/** That `$deletion` is a deletion, not an unfinished purge. */
 export const isNoPurge = sql`NOT EXISTS (SELECT 1 FROM ${PURGES} p WHERE p."purge" = ${param('$deletion')})`
 
 export function compileErase(type: EntityType, model: Model, legacy: Legacy, dialect: Dialect): ErasePlan {
@@ -80,12 +80,12 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
     ],
     drop: [
       ...holdBeginning(dialect),
-      // Waits for requests that are about to keep an answer that shows one of them.
+      // Waits for requests that are about to store an answer with one of them.
       ...(dialect.lock === undefined
         ? []
         : [step(dialect, 'hold', 'any', lockRows(type.name, isOne(sql`h."id"`), dialect.lock.toChange))]),
       ...[
-        // An undo may have made another version of a deleted Entity since the last one was blanked.
+        // An undo may have added a version of a deleted Entity since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
         ...eraseAnswers(ofThese, dialect),
         ...besidesJournal.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),

@@ -12,32 +12,32 @@ import { cutSeals } from './seals.ts'
 const META = id('takeback_meta')
 const PASSED = word('passed')
 
-/** The statements by which the server clears out what is old. */
+/** The statements that erase old data. */
 export interface RetentionPlan {
-  /** Clocks as cache, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
+  /** Times as texts, or null: the database's clock, the last pass, the newest change. `$at`: the server's clock. */
   readonly clocks: Statement
-  /** Keeps `$now` as the time of the last pass, unless that is later. */
+  /** Stores `$now` as the time of the last pass, unless that is later. */
   readonly keepPassed: readonly Step[]
-  /** The same, whatever it was. */
+  /** Stores `$now` as the time of the last pass in any case. */
   readonly confirm: readonly Step[]
-  /** The marks as a text, and the place of the last change; null where there is none. */
+  /** The marks as a text, and the place of the last change; each null if there is none. */
   readonly marks: Statement
-  /** Keeps `$marks`. */
+  /** Stores `$marks`. */
   readonly keepMarks: readonly Step[]
-  /** The types whose journal is cut. */
+  /** The types whose journal has a retention time. */
   readonly types: readonly EntityType[]
-  /** How far in the journal each type has come: key, place. */
+  /** How far the journal of each type is cut: key, place. */
   readonly places: Statement
   /**
-   * The last old change among the next few behind the place `$after`; none where all of them are younger. Old is what has
-   * a time up to `$before` or stands up to the place `$sure`, but nothing behind the place `$last`.
+   * The last old change among the next few after the place `$after`; null if all are younger. A change is old if its
+   * time is up to `$before` or its place up to `$sure`. Nothing after the place `$last` counts.
    */
   readonly next: Statement
-  /** Cuts what the old changes of these types behind `$after`, up to `$upto`, have replaced; and keeps the place. */
+  /** Deletes what old changes of these types after `$after`, up to `$upto`, have replaced, and stores the place. */
   cut(types: readonly string[]): readonly Step[]
 }
 
-/** The key of a type's place. */
+/** The key under which the place of a type is stored. */
 export const cutPlaceKey = (type: string) => `${CUT}${type}`
 
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
@@ -85,9 +85,9 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
 }
 
 /**
- * Versions `p` that an old version `k` has replaced. How an Entity stood at the time that is still kept must be known,
- * so a version goes when the next one is old: the walk is over the next ones. All before `k` go, not just the last one:
- * where the clock was once wrong, a version may have been passed over when it was too young.
+ * Versions `p` that an old version `k` has replaced. The state of an Entity at the retention limit must stay known, so
+ * a version goes only when the next one is old. All versions before `k` go, not just the last one: with a wrong clock,
+ * an earlier pass may have skipped a version as too young.
  */
 function replaced(types: readonly string[]): Sql {
   return sql`FROM ${JOURNAL} k JOIN ${JOURNAL} p ON p."entity" = k."entity" AND p."entity_id" = k."entity_id" AND p."version" < k."version"
@@ -95,7 +95,7 @@ function replaced(types: readonly string[]): Sql {
     AND k."entity" IN (${join(types.map(word))})`
 }
 
-/** By its own time; or by its place, where a clock that was ahead has given it a time that is yet to come. */
+/** That a change is old by its time; or by its place, if a fast clock gave it a time in the future. */
 function isOld(change: Sql): Sql {
   return sql`(${change}."at" <= ${param('$before', 'datetime')} OR ${change}."seq" <= ${param('$sure', 'integer')})`
 }

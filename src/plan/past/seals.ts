@@ -5,26 +5,26 @@ import { compile, id, join, param, type Sql, type Statement, sql, word } from '.
 import { type Step, step } from '../../store/step.ts'
 
 /**
- * Former hashes of secrets, sealed. The journal never has them, so this is what an undo takes them from. `version` is the
- * last one that had the value: at version 3 a secret was what the first row from 3 on says, or what it is now.
+ * Former hashes of secrets, encrypted. An undo takes them from here, since the journal never has them. `version` is the
+ * last version with the value: at version 3 a secret had the value of the first row from 3 on, or else the present one.
  */
 const SEALED = id('takeback_sealed')
 
-/** Of one type that has secrets. */
+/** The sealed secrets of one type. */
 export interface SealsPlan {
   /** The dot paths of the secrets, which are also their columns. */
   readonly columns: readonly string[]
-  /** By `$id`, of what is live: version, then the hash of each. */
+  /** By `$id`, if it is live: version, then the hash of each secret. */
   readonly current: Statement
-  /** By `$ids`, live or deleted: id, version, then the hash of each. */
+  /** By `$ids`, live or deleted: id, version, then the hash of each secret. */
   readonly now: Statement
-  /** Puts down the rows that are bound as `sealedName`: id, column, version, value. */
+  /** Stores the rows that are bound as `sealedName`: id, column, version, value. */
   readonly keep: Step
   /** By `$ids`, oldest first: id, column, version, value. */
   readonly former: Statement
 }
 
-/** By type: one transaction may seal secrets of several. */
+/** The parameter of a type's seals: one transaction may seal secrets of several types. */
 export const sealedName = (type: string) => `$sealed ${type}`
 
 export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | undefined {
@@ -47,7 +47,7 @@ export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | un
       sql`SELECT t."id", t."version", ${values} FROM ${id(type.name)} t WHERE ${dialect.isListed(sql`t."id"`, '$ids')}`,
       dialect.placeholder,
     ),
-    // A concurrent update has sealed the same value. This update will be refused.
+    // On conflict, a concurrent update has sealed the same value. This update will be refused.
     keep: step(
       dialect,
       'seal',
@@ -63,7 +63,7 @@ export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | un
   }
 }
 
-/** Of the rows `p` of the journal that are cut. */
+/** Deletes the seals of the journal rows `p` in `cut`. */
 export function cutSeals(cut: Sql): Sql {
   return sql`DELETE FROM ${SEALED} WHERE EXISTS (SELECT 1 FROM (SELECT p."entity" AS "e", p."entity_id" AS "i", p."version" AS "v" ${cut}) c
     WHERE c."e" = ${SEALED}."entity" AND c."i" = ${SEALED}."entity_id" AND c."v" = ${SEALED}."version")`

@@ -6,8 +6,8 @@ import { Conditions } from '../condition/condition.ts'
 import { journalStates, ROW_NUMBER } from './place.ts'
 
 /**
- * Which of `$rows` (lists of a number and the JSON of a version) meet a condition: their numbers. Other Entities, which
- * the condition reaches through references, are as they are today.
+ * The numbers of those `$rows` (lists of a number and the JSON of a version) that meet a condition. Other Entities that
+ * the condition reaches through references are as they are today.
  */
 export function compileStateFilter(
   type: EntityType,

@@ -9,9 +9,9 @@ import { JOURNAL } from './journal.ts'
 export interface TrashPlan {
   /** Deleted before `$before`, oldest first: id, when, operation, actor. */
   readonly before: Statement
-  /** The next few behind `$id` of the deletion `$deletion`: id, operation, when. */
+  /** The next few after `$id` of the deletion `$deletion`: id, operation, time. */
   readonly next: Statement
-  /** By `$id`: the place in the journal where it was deleted; no row where the journal does not have that any more. */
+  /** By `$id`: the place of its deletion in the journal; no row if the journal no longer has it. */
   readonly place: Statement
 }
 
@@ -36,7 +36,7 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
   }
 }
 
-/** The member that only Entities in the trash have. */
+/** The member of the JSON that only Entities in the trash have. */
 export const DELETION = 'deletion'
 
 /** The deletion, as a member of the JSON of an Entity; `null` for a live one. */
@@ -49,7 +49,7 @@ export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql
   return [DELETION, sql`CASE WHEN t."deletion" IS NOT NULL THEN ${object} END`]
 }
 
-/** That `j` is the row of the journal in which the deleted Entity `t` was deleted. */
+/** That `j` is the journal row in which the deleted Entity `t` was deleted. */
 export function deletionOf(type: EntityType): Sql {
   return sql`j."entity" = ${word(type.name)} AND j."entity_id" = t."id" AND j."operation" = t."deletion" AND j."kind" = 'delete'`
 }

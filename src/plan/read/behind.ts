@@ -9,7 +9,7 @@ export type Key = SortKey & { readonly sql: Sql; readonly mayBeEmpty: boolean }
 export function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
   const bound = (at: number) => param(`>${at}`, keys[at]?.by.kind)
   const [first] = keys
-  // As one comparison of rows where that means the same: databases can start reading an index there.
+  // One row comparison, if that means the same: databases can use it to start in an index.
   if (keys.every(({ mayBeEmpty, descending }) => !mayBeEmpty && descending === first?.descending)) {
     const beyond = first?.descending ? sql`<` : sql`>`
     return sql`(${join(keys.map((key) => key.sql))}) ${beyond} (${join(keys.map((_, at) => bound(at)))})`
@@ -25,8 +25,8 @@ export function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
     ways.map((way) => sql`(${way})`),
     sql` OR `,
   )})`
-  // Said once more of the first alone: what databases begin to read an index at. Not where `null` comes behind it, which
-  // would be a second place to begin at.
+  // Repeats the condition on the first key alone, so that databases can start in an index. Not if `null` comes after
+  // it: that would be a second place to start.
   if (first === undefined || keys.length === 1 || after[0] === null) return anyWay
   if (!first.descending) return sql`${first.sql} >= ${bound(0)} AND ${anyWay}`
   return first.mayBeEmpty ? anyWay : sql`${first.sql} <= ${bound(0)} AND ${anyWay}`

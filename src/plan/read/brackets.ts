@@ -1,8 +1,8 @@
-/** A text in quotes, as CEL writes it: nothing in it counts here. */
+/** A text in quotes, as in CEL. Brackets and separators in it do not count. */
 const QUOTED =
   /"""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[\s\S]/gu
 
-/** Calls `visit` with each character outside of quotes, its place, and how many brackets are open behind it. */
+/** Calls `visit` with each character outside of quotes, its place, and the number of brackets open after it. */
 function scan(text: string, visit: (character: string, at: number, open: number) => boolean): void {
   let open = 0
   for (const { 0: part, index } of text.matchAll(QUOTED)) {
@@ -12,7 +12,7 @@ function scan(text: string, visit: (character: string, at: number, open: number)
   }
 }
 
-/** Splits at the separators that stand outside of brackets and quotes. */
+/** Splits at separators outside of brackets and quotes. */
 export function splitOutside(text: string, separator: ',' | ';'): string[] {
   const parts: string[] = []
   let start = 0
@@ -26,7 +26,7 @@ export function splitOutside(text: string, separator: ',' | ';'): string[] {
   return [...parts, text.slice(start)]
 }
 
-/** How long the part in brackets is, with which the text begins. */
+/** The length of the bracketed part at the beginning of a text. */
 export function lengthUntilClosed(text: string): number {
   let length = text.length
   scan(text, (_, at, open) => {
@@ -37,7 +37,7 @@ export function lengthUntilClosed(text: string): number {
   return length
 }
 
-/** What is wrong with the brackets and quotes of a text; undefined if nothing is. */
+/** What is wrong with the brackets and quotes of a text; undefined if they are right. */
 export function imbalanceIn(text: string): string | undefined {
   let problem: string | undefined
   let left = 0

@@ -2,7 +2,7 @@ import { didYouMean } from '../../declare/closest.ts'
 import { type Errors, note } from '../../errors.ts'
 import { imbalanceIn, lengthUntilClosed, splitOutside } from './brackets.ts'
 
-/** What can stand in the parentheses of an expansion. */
+/** The options in the parentheses of an expansion. */
 export const EXPAND_OPTIONS = ['filter', 'sort', 'limit', 'fields', 'expand'] as const
 
 export type ExpandOptionName = (typeof EXPAND_OPTIONS)[number]
@@ -13,7 +13,7 @@ export interface ExpandItem {
   readonly options: ReadonlyMap<ExpandOptionName, string> | undefined
 }
 
-/** `tasks(filter=status == "open";limit=5),project`. What is wrong is noted at `expand`, and left out. */
+/** Parses `tasks(filter=status == "open";limit=5),project`. Wrong items are reported at `expand` and left out. */
 export function parseItems(text: string, errors: Errors): ExpandItem[] {
   const problem = imbalanceIn(text)
   if (problem !== undefined) {

@@ -7,13 +7,13 @@ import type { ExpandItem } from './expand-grammar.ts'
 import { type ExpandOptions, NO_OPTIONS } from './expandable.ts'
 import { ListParameters, parseLimit } from './list-parameters.ts'
 
-/** What a viewer can use of one type, as in its list. */
+/** What a viewer can use in a list of one type. */
 interface TypeReader {
   readonly filters: Filters
   readonly parameters: ListParameters
 }
 
-/** An expanded path, and what it leads to. */
+/** An expanded path and its target type. */
 export interface ExpandTarget {
   readonly path: string
   readonly type: EntityType
@@ -24,7 +24,7 @@ export interface ExpandTarget {
 export class ExpandOptionsReader {
   readonly #viewer: Viewer
   readonly #dialect: Dialect
-  /** Made when a type is first expanded with options. */
+  /** By type, created when it is first expanded with options. */
   readonly #readers = new Map<string, TypeReader>()
 
   constructor(viewer: Viewer, dialect: Dialect) {
@@ -32,7 +32,7 @@ export class ExpandOptionsReader {
     this.#dialect = dialect
   }
 
-  /** `at`: which filter of the request it is, from 1. Whatever is wrong is noted at `expand`. */
+  /** `at`: the number of the filter in the request, from 1. All errors are reported at `expand`. */
   read(given: ExpandItem['options'], target: ExpandTarget, at: number, errors: Errors): ExpandOptions {
     if (given === undefined) return NO_OPTIONS
     const { path, type, isList } = target

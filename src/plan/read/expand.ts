@@ -14,9 +14,9 @@ import { Expandable, type ExpandOptions, type Expansion, fieldAt, NO_OPTIONS } f
 import { ExpandedJson, type ShownTo } from './expanded-json.ts'
 
 export interface Expansions {
-  /** `?expand=customer(fields=name),customer.company` */
+  /** Parses `?expand=customer(fields=name),customer.company`. */
   parse(text: string, errors: Errors): Expansion
-  /** What is shown of an Entity with its expansions. `row` gives its columns, `rows` says how many rows there can be. */
+  /** What is shown of an Entity with its expansions. `row`: its columns. `rows`: the maximum number of rows. */
   shown(type: EntityType, expansion: Expansion, row: (column: string) => Sql, rows: number): Shown
 }
 
@@ -50,14 +50,14 @@ export function compileExpansions({ type: start, viewer, model, dialect, shownTo
 /** An Expansion under construction. */
 type Tree = Map<string, { options: ExpandOptions; readonly inner: Tree }>
 
-/** Where a text of `expand` applies: in Entities of a type, so many references away from those that are listed. */
+/** Where a text of `expand` applies: in a type, and how many references away from the listed Entities. */
 interface ExpandPlace {
   readonly type: EntityType
   readonly depth: number
   readonly inside: Tree
 }
 
-/** Reads the `expand` of one request. All failures are noted. */
+/** Reads the `expand` of one request. All errors are reported. */
 class ExpandReader {
   readonly #expandable: Expandable
   readonly #options: ExpandOptionsReader
@@ -100,14 +100,14 @@ class ExpandReader {
       this.read(further, { type: last.target, depth: place.depth + hops.length, inside })
   }
 
-  /** A reference inside of what was named, or one with a similar name, as the end of a sentence. */
+  /** A hint as the end of a sentence: a reference inside of what was named, or one with a similar name. */
   #hintAt(type: EntityType, path: string): string {
     const paths = this.#expandable.paths(type)
     const inside = paths.find((one) => one.startsWith(`${path}.`))
     return inside === undefined ? didYouMean(path, paths) : `; did you mean "${inside}"?`
   }
 
-  /** The references along a path. Undefined, with a note, where the path leads nowhere, or is too long. */
+  /** The references along a path. Undefined, with an error, if the path leads nowhere or is too long. */
   #hopsOf(path: string, { type: start, depth }: ExpandPlace): PathHop[] | undefined {
     const hops: PathHop[] = []
     let type = start
@@ -131,7 +131,7 @@ class ExpandReader {
   }
 }
 
-/** One reference on the way of a path. */
+/** One reference along a path. */
 interface PathHop {
   readonly from: EntityType
   readonly path: string

@@ -14,7 +14,7 @@ import type { Filter } from '../condition/filter.ts'
 import type { SortKey } from '../condition/query.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
-/** What is expanded, by the dot path of a reference or by the name of a reverse reference. */
+/** The expanded paths: the dot path of a reference, or the name of a reverse reference. */
 export type Expansion = ReadonlyMap<string, Expanded>
 
 /** One expanded path: how its Entities are chosen and shown, and what is expanded in them. */
@@ -23,7 +23,7 @@ export interface Expanded {
   readonly inner: Expansion
 }
 
-/** Each is undefined if the request does not have it. Only lists have `filter`, `sort` and `limit`. */
+/** Options that are not in the request are undefined. Only lists have `filter`, `sort` and `limit`. */
 export interface ExpandOptions {
   readonly filter: Filter | undefined
   readonly sort: readonly SortKey[] | undefined
@@ -38,7 +38,7 @@ export const NO_OPTIONS: ExpandOptions = Object.freeze({
   fields: undefined,
 })
 
-/** The values of all filters in an expansion. */
+/** Binds the values of all filters in an expansion. */
 export function bindExpansion(expansion: Expansion | undefined, params: Params): void {
   for (const { options, inner } of expansion?.values() ?? []) {
     Object.assign(params, options.filter?.params)
@@ -61,7 +61,7 @@ export function sortShape(sort: readonly SortKey[]): string {
   return sort.map(({ by, descending }) => `${descending ? '-' : '+'}${by.path}`).join(',')
 }
 
-/** What can be expanded, for a viewer: references that they see, and those that refer back, to types that they can read. */
+/** What a viewer can expand: references that they see, and reverse references, to types that they can read. */
 export class Expandable {
   readonly #viewer: Viewer
   readonly #model: Model
@@ -78,7 +78,7 @@ export class Expandable {
     )
   }
 
-  /** The type that a path leads to; undefined where it cannot be expanded. */
+  /** The type that a path leads to; undefined if the path cannot be expanded. */
   target(type: EntityType, path: string): EntityType | undefined {
     const field = [...walk(this.#viewer.seen(type))].find((one) => expandPath(one) === path)
     const target =
@@ -117,7 +117,7 @@ export function fieldAt({ fields }: EntityType, path: string): Field | undefined
   return [...walk(fields)].find((one) => expandPath(one) === path)
 }
 
-/** What a field is called in `expand`. In a list of objects, the reference of the items is expanded. */
+/** The name of a field in `expand`. In a list of objects, the reference of the items is expanded. */
 export function expandPath(field: Field): string {
   return field.kind === 'links' ? dottedPath(field.path, field.member) : field.path
 }

@@ -21,17 +21,17 @@ import { type Expandable, type Expanded, type ExpandOptions, type Expansion, fie
 
 type Columns = (column: string) => Sql
 
-/** What a viewer sees of a row of any type, and the condition under which they see it at all. */
+/** What a viewer sees of a row of any type, and the condition for seeing it at all. */
 export type ShownTo = (type: EntityType, row: Columns) => { shown: Shown; condition: Sql }
 
-/** How far an expansion is from the listed Entity: how many references away, and how many of them are lists. */
+/** The distance of an expansion from the listed Entity: the number of references, and how many of them are lists. */
 interface Reached {
   readonly depth: number
   readonly lists: number
   readonly allotment: Allotment | undefined
 }
 
-/** An expanded Entity: the alias of its row, its JSON, and what is checked before the JSON is made. */
+/** An expanded Entity: the alias of its row, its JSON, and what is evaluated before the JSON is made. */
 interface Rendered {
   readonly type: EntityType
   readonly options: ExpandOptions
@@ -41,17 +41,17 @@ interface Rendered {
   readonly asked: RowFacts
 }
 
-/** Whether a row is seen, how large its JSON will be, and under which conditions its fields are shown. */
+/** Facts about a row: whether it is visible, the size of its JSON, and which of its fields are shown. */
 interface RowFacts {
   readonly seen: Sql
   readonly bytes: Sql
   readonly guard: Shown['guard']
 }
 
-/** The alias of a row whose size is measured, before its JSON is made. */
+/** The alias of a row that is measured before its JSON is made. */
 const weighed = sql`w`
 
-/** A value that a list is sorted by: how it is named in the queries around that list, and in which order it stands. */
+/** A sort key of a list: its name in the queries around the list, and its direction. */
 interface ListKey {
   readonly value: Sql
   readonly name: Sql
@@ -62,13 +62,13 @@ interface Making {
   readonly expandable: Expandable
   readonly dialect: Dialect
   readonly shownTo: ShownTo
-  /** The conditions of filters, under what the viewer sees. */
+  /** The conditions of filters, limited to what the viewer sees. */
   readonly conditions: Conditions
 }
 
 /**
- * The JSON of an Entity with its expansions, made by the database: each target by its id, under the rule by which the
- * viewer may read it. So a list with any number of expansions is one query.
+ * The JSON of an Entity with its expansions, made by the database. Each target is found by its id and checked against
+ * the viewer's read rule. So a list with any number of expansions is one query.
  */
 export class ExpandedJson {
   readonly #expandable: Expandable
@@ -116,7 +116,7 @@ export class ExpandedJson {
   #render(type: EntityType, { options, inner }: Expanded, reached: Reached): Rendered {
     const alias: Sql = { parts: [`e${reached.depth}`] }
     const { fields } = options
-    // A reference always has its id, and whatever is expanded in it.
+    // A reference always shows its id, and the references expanded in it.
     const chosen = fields === undefined ? undefined : new Set(['id', ...fields, ...inner.keys()])
     const shown = { ...this.shown(type, inner, columnsOf(alias), reached), chosen }
     const json = renderEntity(type, this.#dialect, shown)
@@ -156,7 +156,7 @@ export class ExpandedJson {
     const { entities, bytes: most } = allotted(reached)
     const { seen: isSeen, bytes } = this.#ask(target, weighed, options.fields)
     const plain = this.#dialect.object([['id', this.#dialect.render('reference', sql`q."target"`, 0)]])
-    // Sizes decide which members are expanded, before any JSON is made.
+    // Sizes decide which members are expanded, before JSON is made.
     const all = sql`SELECT l."target", l."place", ${weighed}."id" AS "found",
       sum(CASE WHEN ${weighed}."id" IS NULL THEN 0 ELSE ${bytes} END) OVER (ORDER BY l."place" ROWS UNBOUNDED PRECEDING) AS "bytes"
       FROM ${links} l LEFT JOIN ${id(target.name)} ${weighed}
@@ -170,7 +170,7 @@ export class ExpandedJson {
     )
   }
 
-  /** A list of objects, with the Entity in place of the reference of each. */
+  /** A list of objects, with the Entity in place of each reference. */
   #entries(field: LinksField, item: ObjectField, list: Sql, rendered: Rendered): Sql {
     const { type: target, options, alias, json, reached } = rendered
     const dialect = this.#dialect
@@ -217,7 +217,7 @@ export class ExpandedJson {
     )
   }
 
-  /** The first page of the Entities that refer to it, as far as the viewer sees them, and the cursor of the next page. */
+  /** The first page of the visible Entities that refer to it, and the cursor of the next page. */
   #referring({ from, field }: Reverse, to: Sql, rendered: Rendered): Sql {
     const { options, reached } = rendered
     const { seen: isSeen, bytes, guard } = this.#ask(from, weighed, options.fields)
@@ -252,8 +252,8 @@ export class ExpandedJson {
   }
 
   /**
-   * The rows of a page with their `place` in the order, and as `j` the JSON of as many as there is room for. `ends`
-   * marks the last of these, if there are more. Sizes are added up before any JSON is made.
+   * The rows of a page with their `place` in the order, and as `j` the JSON of as many as fit. `ends` marks the last of
+   * these, if there are more. Sizes are added up before JSON is made.
    */
   #made(page: Sql, keys: readonly ListKey[], limit: number, { type, alias, json, reached }: Rendered): Sql {
     const { bytes: most } = allotted(reached)
@@ -281,7 +281,7 @@ export class ExpandedJson {
   }
 }
 
-/** The order of a list of referrers without a sort. */
+/** The default order of a list of referrers. */
 const byId: ListKey = {
   value: sql`${weighed}."id"`,
   name: sql`k0`,

@@ -15,7 +15,7 @@ import {
 } from '../condition/query.ts'
 import { DELETION } from '../past/trash.ts'
 
-/** What a viewer can use of a type: its conditions, and the fields that they ever see. */
+/** What a viewer can use of a type: conditions, and the fields that they can see in some Entities. */
 interface Readable {
   readonly type: EntityType
   readonly dialect: Dialect
@@ -44,7 +44,7 @@ export class ListParameters {
     return by === undefined ? [] : [{ by, descending }]
   }
 
-  /** `?sort=status,-starts_at`. `past`: a list with `at` cannot be sorted by everything. */
+  /** Parses `?sort=status,-starts_at`. `past`: a list with `at` has fewer sort keys. */
   sort(text: string, errors: Errors, past: boolean): readonly SortKey[] {
     const parts = text.split(',')
     if (parts.length > budget.sortKeys) {
@@ -74,7 +74,7 @@ export class ListParameters {
     return []
   }
 
-  /** Others write `title desc`, `title:asc` or `+title`, whose `+` is a space in a URL. */
+  /** A hint for the syntax of others: `title desc`, `title:asc` or `+title`, whose `+` is a space in a URL. */
   #sortHint(path: string): string {
     const [, name = '', way = ''] = /^[ +]?([\w.]+)(?:[ :]+(asc|desc))?$/i.exec(path) ?? []
     const [, sized] = /^size\(([\w.]+)\)$/.exec(path) ?? []
@@ -83,7 +83,7 @@ export class ListParameters {
     return `: write ${way.toLowerCase() === 'desc' ? '-' : ''}${name}`
   }
 
-  /** `?fields=title,room`. `trashed`: whether the list has deleted Entities, which have `deletion`. */
+  /** Parses `?fields=title,room`. `trashed`: whether the list has deleted Entities, which have `deletion`. */
   fields(text: string, errors: Errors, trashed = false): ReadonlySet<string> {
     const chosen = new Set(text.split(','))
     for (const path of chosen)
@@ -97,10 +97,10 @@ export class ListParameters {
     return chosen
   }
 
-  /** The sort values in a cursor; undefined at the beginning, and with a note if it is not one of this list and sort. */
+  /** The sort values in a cursor; undefined for the beginning, or with an error if it is of another list or sort. */
   cursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined {
     const values = openCursor(text, signatureOf(this.#type, sort))
-    // The cursor of an expansion that has room for none of its Entities: the list starts at the beginning.
+    // The cursor of an expansion without room for any Entity: the list starts at the beginning.
     if (values?.length === 0) return undefined
     const bound = values?.map((value, at) => {
       const by = sort[at]?.by
@@ -110,20 +110,20 @@ export class ListParameters {
     return note(errors, 'cursor', 'is not a cursor of this list with this sort')
   }
 
-  /** How many groups a cursor skips; undefined, with a note, if it is not one of these groups and this sort. */
+  /** How many groups a cursor skips; undefined, with an error, if it is of other groups or another sort. */
   skipped(text: string, sort: readonly SortName[], errors: Errors): number | undefined {
     const [count] = openCursor(text, signatureOf(this.#type, sort)) ?? []
     if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count)
     return note(errors, 'cursor', 'is not a cursor of this summary with this sort')
   }
 
-  /** The cursor that goes on behind these sort values, given as JSON. */
+  /** The cursor after these sort values, given as JSON. */
   cursorAt(sort: readonly SortName[], values: string): string {
     return Buffer.from(`${signatureOf(this.#type, sort)}${values}`).toString('base64url')
   }
 }
 
-/** The length of a page; undefined, with a note, if it is not one. */
+/** The length of a page; undefined, with an error, if it is invalid. */
 export function parseLimit(text: string, errors: Errors): number | undefined {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= budget.pageEntities) return limit

@@ -18,23 +18,23 @@ import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selecti
 import { compileSearch, RANK, type SearchPlan } from './search.ts'
 import { heldIn, isServed, neverEmpty } from './served.ts'
 
-/** Which Entities of a type a viewer may see, and what of them. */
+/** Which Entities of a type a viewer may see, and which parts of them. */
 export interface ReadAccess {
   readonly shown: Shown
-  /** The same of a row of the past. */
+  /** What is shown of a row of the past. */
   readonly shownThen: Shown
   readonly expansions: Expansions
   readonly filters: Filters
   readonly conditions: Conditions
-  /** What migrations did to values of the type. */
+  /** The changes that migrations made to values of the type. */
   readonly steps: readonly MigrationStep[]
-  /** Whether they see a field of every Entity, by its dot path. */
+  /** Whether they see a field in every Entity, by its dot path. */
   always(path: string): boolean
-  /** The rule of reading. */
+  /** The read rule. */
   readonly readRule: Expression
-  /** What a rule asks of the Entity; undefined where it asks for nothing. */
+  /** The condition of a rule on the Entity; undefined if the rule always holds. */
   rule(action: 'read' | 'restore' | 'history', rowSource: RowSource): Sql | undefined
-  /** What changing or deleting it asks of the Entity as it is; undefined where it asks for nothing. */
+  /** The condition of an update or delete rule on the Entity as it is now; undefined if it always holds. */
   may(action: 'update' | 'delete', rowSource: RowSource): Sql | undefined
   /** The operands of the read rule, if the rule is an `||`; otherwise none. */
   sides(rowSource: RowSource): readonly Sql[]
@@ -45,7 +45,7 @@ export class ListParts {
   readonly type: EntityType
   readonly dialect: Dialect
   readonly access: ReadAccess
-  /** Undefined where nothing is searched that the viewer sees. */
+  /** Undefined if the viewer sees no searched field. */
   readonly search: SearchPlan | undefined
   readonly #past: Sql
   readonly #wholeJson: Sql
@@ -65,7 +65,7 @@ export class ListParts {
     return this.access.shown.fields ?? this.type.fields
   }
 
-  /** The table as it is, or as it was at a time. */
+  /** The table as it is now, or as it was at a time. */
   table(at: string | undefined): Sql {
     return at === undefined ? id(this.type.name) : this.#past
   }
@@ -79,7 +79,7 @@ export class ListParts {
     return period === undefined ? value : this.dialect.periodStart(value, period)
   }
 
-  /** The JSON of a row. In the trash it says how the row came there. */
+  /** The JSON of a row. In the trash it has the deletion. */
   json({ fields, expand }: ReadQuery, { rows, at, trashed = false }: JsonManner): Sql {
     if (fields === undefined && expand === undefined && !trashed && at === undefined) return this.#wholeJson
     const { type, dialect } = this
@@ -114,7 +114,7 @@ export class ListParts {
     return at === undefined ? undefined : this.access.rule('history', this.rowSource(at))
   }
 
-  /** Live, deleted, or both. Only those who may restore a deleted Entity see it. */
+  /** Live, deleted, or both. A deleted Entity is visible only to those who may restore it. */
   #isInState(trashed: Selection['trashed'], rowSource: RowSource): Sql {
     if (trashed === 'without') return sql`t."deleted_at" IS NULL`
     const restore = this.access.rule('restore', rowSource)
@@ -125,7 +125,7 @@ export class ListParts {
     return restore === undefined ? sql`1 = 1` : sql`(t."deleted_at" IS NULL OR ${restore})`
   }
 
-  /** What a page is sorted by: values, or how well a row fits the search. */
+  /** The keys that a page is sorted by: values, or the rank of a search. */
   sortKeys({ sort, search: words, at }: PageQuery): Key[] {
     return sort.map((key) => ({
       ...key,
@@ -170,7 +170,7 @@ export class ListParts {
   }
 }
 
-/** How many rows there can be, as of which time, and whether they may be deleted. */
+/** How many rows there can be, at which time, and whether they may be deleted. */
 interface JsonManner {
   readonly rows: number
   readonly at: string | undefined
@@ -188,7 +188,7 @@ function isCount({ by: { value } }: SortKey): boolean {
   return referrersOf(value.of) !== undefined && value.of.place.hops.length === 0
 }
 
-/** Folded texts of the past are not kept, so there texts are sorted as they are. */
+/** Past texts have no folded form, so they are sorted as they are. */
 function unfolded(value: Sortable['value']): Sortable['value'] {
   if (value.op !== 'value' || value.place.hops.length > 0) return value
   return { ...value, place: { ...value.place, column: unfoldedColumn(value.place.column) } }

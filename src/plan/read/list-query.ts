@@ -6,7 +6,7 @@ import type { Figures } from './summary.ts'
 
 export type Trashed = 'without' | 'only' | 'with'
 
-/** Which Entities are meant, after all checks. */
+/** The Entities that a request selects, after all checks. */
 export interface Selection {
   readonly filters: readonly Filter[]
   readonly trashed: Trashed
@@ -16,7 +16,7 @@ export interface Selection {
   readonly search: readonly string[] | undefined
 }
 
-/** A page of them. */
+/** A page of a selection. */
 export interface PageQuery extends Selection {
   readonly sort: readonly SortKey[]
   /** The sort values of the last row that the client has seen. */
@@ -24,21 +24,21 @@ export interface PageQuery extends Selection {
   readonly limit: number
 }
 
-/** A list as it was asked for. */
+/** A list as it was requested. */
 export interface ListQuery extends PageQuery, ReadQuery {}
 
-/** Which parts of an Entity are shown. */
+/** The parts of an Entity that are shown. */
 export interface ReadQuery {
   readonly fields: ReadonlySet<string> | undefined
   readonly expand: Expansion | undefined
 }
 
-/** Whether declared indexes can serve it: live rows of today. Past and trash have no indexes, and a search uses its own. */
+/** Whether declared indexes can serve it: they have only live rows of today. A search uses its own index. */
 export function isOfToday({ trashed, at, search }: Selection): boolean {
   return trashed === 'without' && at === undefined && search === undefined
 }
 
-/** Everything that the SQL depends on. The limit too: bound limits make some databases plan each query anew. */
+/** Everything that the SQL depends on, also the limit: if it is bound, some databases plan each query anew. */
 export function listShape(query: ListQuery): string {
   return `${pageShape(query)}|${shownShape(query)}`
 }

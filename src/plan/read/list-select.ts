@@ -6,7 +6,7 @@ import { isById, type ListParts } from './list-parts.ts'
 import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
 import { type Figures, type GroupOrder, selectSummary } from './summary.ts'
 
-/** Rows of (JSON, place in the sort) of a page. `cuts`: of a large one, only as much JSON as fits into an answer. */
+/** Rows of (JSON, sort values) of a page. `cuts`: from a large page, only as much JSON as fits into an answer. */
 export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql {
   const keys = list.sortKeys(query)
   const order = list.order(keys)
@@ -20,18 +20,18 @@ export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql
   const ids = sides.length > 0 ? idsOfSides(list, query, keys, sides) : idsOf(list, query, keys)
   if (query.limit > UNWEIGHED)
     return selectLarge(list, query, { table, ids, inPlace, order, limit, shown, place }, cuts)
-  // Most lists: the order of the live is that of the table, or of an index.
+  // Most lists: the table or an index has the live rows in order.
   if (sides.length === 0 && isInOrder(list, query)) return sql`SELECT ${shown}, ${place} ${inPlace}`
-  // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted.
+  // Otherwise the page is picked first, so that JSON is made only for it and not for all sorted rows.
   return sql`SELECT ${shown}, ${place} FROM ${table} t WHERE t."id" IN (${ids}) ORDER BY ${order} LIMIT ${limit}`
 }
 
-/** Whether the rows stand in the order of the sort already. */
+/** Whether the rows are already in the order of the sort. */
 function isInOrder(list: ListParts, query: ListQuery): boolean {
   return (isById(query) && query.trashed !== 'only') || list.hasIndex(query)
 }
 
-/** Whether a page reads no more rows than it has: all live rows, in an order that an index has already. */
+/** Whether a page reads no more rows than it has: all live rows, in the order of an index. */
 export function isBounded(list: ListParts, query: ListQuery): boolean {
   return list.hasAllLive(query) && (isById(query) || list.hasIndex(query))
 }
@@ -43,7 +43,7 @@ function idsOf(list: ListParts, query: ListQuery, keys: readonly Key[]): Sql {
   return sql`SELECT t."id" FROM ${list.table(query.at)} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${picked} LIMIT ${count(query.limit + 1)}`
 }
 
-/** A page for each operand of the `||`, since each may have its own index: no database merges two indexes in order. */
+/** A page for each operand of the `||`, since each may have its own index: databases do not merge two in order. */
 function idsOfSides(list: ListParts, query: ListQuery, keys: readonly Key[], sides: readonly Sql[]): Sql {
   const order = list.order(keys)
   const pages = sides.map((side, at) => {
@@ -66,8 +66,8 @@ function selectLarge(
 }
 
 /**
- * Rows of id, version, and whether the viewer may change it, in the order of their ids, one more than the limit.
- * `may`: undefined if they always may.
+ * Rows of id, version, and whether the viewer may change it, ordered by id, one more than the limit. `may`: undefined
+ * if they always may.
  */
 export function selectMatching(list: ListParts, query: Selection, may: Sql | undefined, limit: number): Sql {
   const flag = may === undefined ? sql`1` : sql`CASE WHEN ${may} THEN 1 ELSE 0 END`
@@ -75,15 +75,15 @@ export function selectMatching(list: ListParts, query: Selection, may: Sql | und
     WHERE ${and(list.where(query))} ORDER BY t."id" LIMIT ${count(limit + 1)}`
 }
 
-/** How many there are. */
+/** The number of selected Entities. */
 export function selectTotal(list: ListParts, query: Selection): Sql {
   const counted = (condition: Sql) => sql`SELECT count(*) FROM ${list.table(query.at)} t WHERE ${condition}`
   if (!list.hasAllLive(query)) return counted(and(list.where(query)))
-  // All rows minus the deleted ones, which have an index: faster than looking at every row.
+  // All rows minus the deleted ones, which have an index: faster than reading every row.
   return sql`SELECT (SELECT count(*) FROM ${id(list.type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
 }
 
-/** Rows of one group each, as `summaryOf` takes them. */
+/** Rows of one group each, for `summaryOf`. */
 export function selectGroups(list: ListParts, query: PageQuery, figures: Figures, order: GroupOrder): Sql {
   const rows = {
     from: sql`${list.table(query.at)} t`,

@@ -36,7 +36,7 @@ export interface ListPlan extends Filters {
     action: 'update' | 'delete',
     limit: number,
   ): { statement: Statement; params: Params }
-  /** Rows of one group each, as `summaryOf` takes them, one more than the limit. */
+  /** Rows of one group each, for `summaryOf`, one more than the limit. */
   summary(query: PageQuery, figures: Figures, order: GroupOrder): { statement: Statement; params: Params }
   /** One Entity by `$id`, live: id, version, JSON. */
   readonly read: Statement
@@ -46,7 +46,7 @@ export interface ListPlan extends Filters {
   /** Undefined if the viewer sees none of the searched fields. */
   readonly search: SearchPlan | undefined
   readonly defaultSort: readonly SortKey[]
-  /** The query of a request without parameters, which most are. */
+  /** The query of a request without parameters, as most requests are. */
   readonly plain: ListQuery
   /** Best match first, then the newest. */
   readonly byRank: readonly SortKey[]
@@ -57,9 +57,9 @@ export interface ListPlan extends Filters {
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
   /** The cursor after a row, from the sort values that `page` gave. */
   cursor(sort: readonly SortKey[], place: Bound): string
-  /** For groups that are sorted by figures: how many of them come before the page. */
+  /** For groups sorted by figures: how many of them come before the page. */
   parseSkipped(text: string, sort: readonly SortName[], errors: Errors): number | undefined
-  /** The same, from the JSON of all sort values. */
+  /** The cursor after a row, from the JSON of all its sort values. */
   cursorAt(sort: readonly SortName[], values: string): string
 }
 
@@ -157,7 +157,7 @@ class ListStatements {
     return this.#cache.of(shape, () => this.#refuseLong(compile(make(), this.#dialect.placeholder, bounded)))
   }
 
-  /** Only the length that the request adds counts, not what the declaration makes long. */
+  /** Only the length that the request adds is limited, not what the declaration makes long. */
   #refuseLong(statement: Statement): Statement {
     const added = Buffer.byteLength(statement.text) - Buffer.byteLength(this.#first.text)
     if (added <= budget.statementBytes) return statement

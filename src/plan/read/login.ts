@@ -8,12 +8,12 @@ import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 const ended = sql`(SELECT max(1) FROM "takeback_ended_sessions" s WHERE s."session" IN (${param('$session')}, ${param('$token')}))`
 const hash = sql`t."password"`
 const epoch = sql`t.${id(TOKEN_EPOCH)}`
-/** Of a temporary password: the digest of its hash, and until when it is good. */
+/** A temporary password: the digest of its hash, and its expiry. */
 const temporary = { digest: sql`p."digest"`, until: sql`p."until"` }
 
-/** A member: id, hash of the password, epoch of its tokens. */
+/** A member: id, password hash, epoch of its tokens. */
 export const memberColumns = namedColumns({ id: sql`t."id"`, hash, epoch })
-/** An account, for a list of all. */
+/** An account in the list of all accounts. */
 export const accountColumns = namedColumns({
   id: sql`t."id"`,
   email: sql`t."email"`,
@@ -22,30 +22,30 @@ export const accountColumns = namedColumns({
 })
 /** How many accounts are read at once. */
 const ACCOUNTS_PAGE = 1000
-/** Whether tokens are still good. `ended`: 1 where the session or the token was ended. */
+/** Whether tokens are still valid. `ended`: 1 if the session or the token was ended. */
 export const tokenColumns = namedColumns({ epoch, ended, hash, ...temporary })
 const selfColumns = (json: Sql) =>
   namedColumns({ hash, epoch, json, email: sql`t."email"`, key: sql`t.${id(EMAIL_KEY)}`, ...temporary })
 
-/** What a login type adds to a Plan: finding its members, and whether they still are. */
+/** What a login type adds to a Plan: statements to find members and to check their tokens. */
 export interface LoginPlan {
   /** By `email_key`: `memberColumns`. */
   readonly byEmail: Statement
-  /** By `email_key`: always one row, with the id of a member, or 0. So it takes the same time for every e-mail. */
+  /** By `email_key`: always one row, with the id of a member or 0, so that it takes the same time for every e-mail. */
   readonly idByEmail: Statement
-  /** By `$id`, `$session` and `$token`: `tokenColumns`. No row where the user is gone. */
+  /** By `$id`, `$session` and `$token`: `tokenColumns`. No row if the user is gone. */
   readonly state: Statement
-  /** By `$id`: as `readSelf` takes it. */
+  /** By `$id`: a row for `readSelf`. */
   readonly self: Statement
-  /** A user: `json` is what they see of themselves, `key` that of the e-mail. */
+  /** Reads a user. `json`: what they see of themselves. `key`: the key of their e-mail. */
   readSelf(
     row: readonly Bound[],
   ): Readonly<Record<'hash' | 'epoch' | 'json' | 'email' | 'key' | 'digest' | 'until', Bound>>
-  /** Some of those behind `$after`, by id: `accountColumns`. */
+  /** Some accounts after `$after`, by id: `accountColumns`. */
   readonly accounts: Statement
-  /** Whether there was ever one of it, the deleted included. */
+  /** Whether the type ever had an Entity, deleted ones included. */
   readonly any: Statement
-  /** Whether there was ever one besides `$id`. */
+  /** Whether it ever had one other than `$id`. */
   readonly others: Statement
 }
 

@@ -17,15 +17,15 @@ export const ranked: Comparable = {
   value: { op: 'value', kind: 'integer', scale: 0, place: { root: { of: 'self' }, hops: [], column: RANK } },
 }
 
-/** The search in the declared fields of one Entity type. The SQL depends on the number of words only. */
+/** The search in the declared fields of one Entity type. The SQL depends only on the number of words. */
 export interface SearchPlan {
   /** The dot paths that are searched. */
   readonly paths: readonly string[]
-  /** The words of a query parameter; undefined, and a note, where there are none, or too many. */
+  /** The words of a query parameter; undefined, with an error, if there are none or too many. */
   parse(text: string, errors: Errors): readonly string[] | undefined
-  /** Each word must be in one of the searched fields; the last one may be the beginning of a word. */
+  /** That each word is in one of the searched fields. The last one may be the beginning of a word. */
   condition(words: readonly string[]): Sql
-  /** The rank of a row: a whole number, the same on every database. */
+  /** The rank of a row: an integer, the same on every database. */
   rank(words: readonly string[]): Sql
   bind(words: readonly string[], params: Params): void
 }
@@ -35,13 +35,13 @@ const QUERY = '$search'
 const wholeName = (at: number) => `$whole ${at}`
 const BEGUN = '$begun'
 
-/** Added to the rank if the last word is there as a whole: more than everything else together. */
+/** Added to the rank if the last word occurs as a whole word: more than everything else together. */
 const WHOLE = 1_000_000_000
 const UNIT = 1_000_000
 /** Added to the length of a text, so that very short texts do not always come first. */
 const LEAST_LENGTH = 100
 
-/** Nothing, where no field is searched. `sees`: of the searched paths, those that whoever searches sees of every Entity. */
+/** Undefined if no field is searched. `sees`: the searched paths that the caller sees in every Entity. */
 export function compileSearch(
   type: EntityType,
   dialect: Dialect,
@@ -65,7 +65,7 @@ export function compileSearch(
     condition(words) {
       const found = dialect.search.found(type.name, columns, param(QUERY))
       if (paths.length === all.length) return found
-      // There is one index for all fields. A hit in a field that the viewer does not see must not count.
+      // All fields share one index. A hit in a field that the viewer does not see must not count.
       const each = marksOf(words).map((mark) => foundIn(paths.map(searchedText), mark))
       return and([found, ...each])
     },
@@ -86,7 +86,7 @@ function searchedText(path: string): Sql {
   return sql`coalesce(t.${id(wordsColumn(path))}, '')`
 }
 
-/** The parameter to look for, for each word. */
+/** The parameter of each word. */
 function marksOf(words: readonly string[]): Sql[] {
   return words.map((_, at) => param(at < words.length - 1 ? wholeName(at) : BEGUN))
 }
@@ -97,9 +97,9 @@ function foundIn(texts: readonly Sql[], mark: Sql): Sql {
 }
 
 /**
- * How often the words are found, for how long the text is, added up over the fields; the last word counts once where it
- * begins another, twice where it is one, as all others do; and whoever has it whole anywhere comes first. Whole numbers
- * all the way, so that no database rounds otherwise than the other.
+ * The number of hits relative to the length of the text, added up over the fields. A whole word counts twice; the last
+ * word counts once if it is only the beginning of another. Rows with the last word as a whole come first. All numbers
+ * are integers, so that databases cannot round differently.
  */
 function rankOf(words: readonly string[], texts: readonly Sql[]): Sql {
   if (texts.length === 0) return sql`0`

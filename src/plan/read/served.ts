@@ -4,8 +4,8 @@ import type { EntityType, IndexKey } from '../../declare/model.ts'
 import { bodyColumns } from '../tables/columns.ts'
 
 /**
- * Whether a declared index gives the live rows in the order of a sort: all of its keys but those that are held to one
- * value are the keys of the sort, in the same directions or in all the opposite ones.
+ * Whether a declared index has the live rows in the order of a sort: apart from columns that have one value in the
+ * whole list, the index has the keys of the sort, in the same or in all the opposite directions.
  */
 export function isServed(
   { indexes }: EntityType,

@@ -4,15 +4,15 @@ import { ordered } from '../../store/order.ts'
 import { count, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import type { Comparable, Sortable } from '../condition/query.ts'
 
-/** The kinds of values that can be added up, and those that have a least and a greatest. */
+/** The kinds of values that have a sum; then those that have a minimum and a maximum. */
 export const NUMBERS: readonly string[] = ['integer', 'number', 'decimal']
 export const ORDERED: readonly string[] = [...NUMBERS, 'date', 'datetime']
 
-/** What a summary shows of each group, by the dot paths of values. */
+/** The figures of each group, for values by their dot paths. */
 export interface Figures {
   readonly group: readonly Comparable[]
   readonly count: boolean
-  /** How many different values there are. */
+  /** The number of different values. */
   readonly distinct: readonly Comparable[]
   readonly sum: readonly Comparable[]
   readonly avg: readonly Comparable[]
@@ -20,7 +20,7 @@ export interface Figures {
   readonly max: readonly Comparable[]
 }
 
-/** What groups are sorted by: a value of theirs, or a figure. `by.path` is how the request names it. */
+/** A sort key of groups: one of their values, or a figure. `by.path`: its name in the request. */
 export interface GroupKey {
   readonly by: Sortable | { readonly path: string }
   readonly figure: 'group' | 'count' | 'distinct' | 'sum' | 'avg' | 'min' | 'max'
@@ -30,8 +30,8 @@ export interface GroupKey {
 }
 
 /**
- * The order of groups. Where it is by their values alone, a cursor has the values of the last group. Figures change
- * with every write, so by these a cursor has the number of groups to skip.
+ * The order of groups. If it is by their values alone, a cursor has the values of the last group. Figures change with
+ * every write, so otherwise a cursor has the number of groups to skip.
  */
 export interface GroupOrder {
   readonly keys: readonly GroupKey[]
@@ -55,7 +55,7 @@ export interface SummaryRows {
   value(by: Comparable): Sql
 }
 
-/** Rows of (JSON of what the database tells by itself, its place, count; for each that is added up its sum and how many). */
+/** Rows of (JSON of the figures that are final, sort values, count; then sum and number of each value to add up). */
 export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dialect): Sql {
   const { group, distinct, min, max } = figures
   const { keys, skipped } = rows.order
@@ -91,10 +91,10 @@ export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dial
     FROM (SELECT ${join(inner)} FROM ${rows.from} WHERE ${rows.where}) x${grouped} LIMIT ${count(rows.limit + 1)}${offset}`
 }
 
-/** The SQL of a value, where rows are grouped. */
+/** The SQL of a value inside of the grouped query. */
 type ValueColumn = (by: Comparable) => Sql
 
-/** The values of a group by which it is sorted, from which a cursor is made. */
+/** The sort values of a group, for a cursor. */
 function placeOf(keys: readonly GroupKey[], column: ValueColumn, dialect: Dialect): Sql {
   return dialect.array(
     keys.flatMap(({ of }) => (of === undefined ? [] : [dialect.render(of.kind, column(of), of.scale)])),
@@ -120,15 +120,15 @@ function orderOf({ figure, of, descending }: GroupKey, column: ValueColumn, dial
   }
 }
 
-/** The values to add up, for sums and averages, each once. */
+/** The values to add up for sums and averages, each once. */
 function addedUp({ sum, avg }: Figures): Comparable[] {
   return [...new Map([...sum, ...avg].map((by) => [by.path, by])).values()]
 }
 
-/** What the database tells of a group as JSON. */
+/** The figures that the database returns as JSON. */
 type Told = 'group' | 'distinct' | 'min' | 'max'
 
-/** One group, as it is answered. */
+/** One group of the answer. */
 export function summaryOf(figures: Figures, row: Row): object {
   const [told, , number, ...added] = row
   const { group, distinct, min, max } = JSON.parse(String(told)) as Record<Told, object>
@@ -148,7 +148,7 @@ export function summaryOf(figures: Figures, row: Row): object {
   }
 }
 
-/** A sum as `dialect.sum` gives it: exact where the values are. */
+/** A sum and an average, from the result of `dialect.sum`. Exact if the values are. */
 function sumOf(
   { kind, scale }: Comparable,
   sum: Bound,
@@ -159,12 +159,12 @@ function sumOf(
   const digits = kind === 'decimal' ? scale : 0
   const exact = wholeOf(String(sum), digits)
   const text = formatDecimal(exact, digits)
-  // Beyond 2^53 a number of JSON is not what was added up any more.
+  // Beyond 2^53, a JSON number would not be exact.
   const fits = kind !== 'decimal' && Number.isSafeInteger(Number(exact))
   return { sum: fits ? Number(exact) : text, avg: Number(text) / of }
 }
 
-/** A sum without its decimal point; or put together from two halves, where the database had to add them up apart. */
+/** A sum as an integer, without its decimal point. Some databases return it in two halves, which are joined. */
 function wholeOf(text: string, digits: number): bigint {
   const [high = '0', low] = text.split(' ')
   if (low !== undefined) return BigInt(high) * 67_108_864n + BigInt(low)

@@ -8,8 +8,8 @@ import { arrowsOf, refersTo } from '../tables/links.ts'
 import type { Extent } from './extent.ts'
 
 /**
- * The references that a deletion cleared, so that a restore can set them again. The journal has them too, but not if the
- * declaration has changed meanwhile, or after retention has cut it.
+ * The references that a deletion cleared, so that a restore can set them again. The journal has them too, unless the
+ * declaration has changed since, or retention has cut it.
  */
 const CLEARED = id('takeback_cleared')
 
@@ -52,7 +52,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
   ]
 }
 
-/** What is left of a reference into the extent: nothing, or the rest of the list. */
+/** What is left of a reference into the extent: null, or the rest of the list. */
 function without({ list, to }: Edge, extent: Extent, dialect: Dialect): Sql {
   if (list === undefined) return sql`NULL`
   const rest = sql`SELECT l."target", l."place" FROM ${id(list.links)} l
@@ -60,7 +60,7 @@ function without({ list, to }: Edge, extent: Extent, dialect: Dialect): Sql {
   return dialect.listOf(rest, sql`r."place"`)
 }
 
-/** Sets cleared references again, if they are still null and their targets are restored. */
+/** Sets cleared references again if they are still null and their targets are restored. */
 export function setAgain(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
   const ofThis = sql`k."operation" = ${param('$deletion')} AND k."entity" = ${word(type.name)}`
   const ways = edges.map((edge) => {
@@ -94,7 +94,7 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
   ]
 }
 
-/** Nobody has set the cleared reference `k` meanwhile. If somebody did and cleared it again, it stays null. */
+/** That nobody has set the cleared reference `k` since. If somebody did and cleared it again, it stays null. */
 function isUnwritten(type: EntityType, column: string, dialect: Dialect): Sql {
   return sql`NOT EXISTS (SELECT 1 FROM ${JOURNAL} w WHERE w."entity" = ${word(type.name)} AND w."entity_id" = k."entity_id"
     AND w."version" > k."version" AND ${dialect.extract(sql`w."data"`, column, 'reference', 0)} IS NOT NULL)`
@@ -115,8 +115,8 @@ function refill(edge: Edge, former: Sql): Refilling {
 }
 
 /**
- * Each target goes back to its place, if the list is still that long, unless it is in the list again or the list is full.
- * A target from place 5, after two others that also come back, goes before the fourth of the remaining ones.
+ * Puts each target back in its place, if the list is still that long, unless it is in the list again or the list is
+ * full. A target from place 5, after two others that also come back, goes before the fourth of the remaining ones.
  */
 function putBack(
   { links, max }: NonNullable<Edge['list']>,

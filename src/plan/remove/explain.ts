@@ -10,17 +10,17 @@ import { uniquesOf } from '../tables/schema.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
 import { noteTaken } from '../write/faults.ts'
 
-/** What stood against a removal, in words. */
+/** Explains why a removal was refused. */
 export interface RemovalExplanations {
-  /** `it`: what is removed, in a word. */
+  /** `it`: the word for what is removed. */
   explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge', it?: 'it' | 'them'): void
   explainDead(rows: readonly Row[], errors: Errors, self: number): void
-  /** After a restore that was refused for deleted targets: these targets. */
+  /** After a restore that was refused because of deleted targets: those targets. */
   deadTargets(rows: readonly Row[]): (readonly [type: string, id: number])[]
-  /** After a restore that was refused for a taken value that is not among the conflicts: in a reference to be set again. */
+  /** After a restore that was refused for a taken value that `conflicts` lacks: in a reference to be set again. */
   explainSetAgain(errors: Errors): void
   explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
-  /** Checks that would fail: in the Entity itself, or in others that it takes or that refer to it. */
+  /** Reports failed checks: of the Entity itself, or of others that it takes or that refer to it. */
   explainUnmet(rows: readonly Row[], errors: Errors, self: number): void
 }
 
@@ -79,7 +79,7 @@ export function explainRemovals(
         const obstacle = obstacleOf(row, model)
         const type = model.entities.get(obstacle.entity)
         if (obstacle.reason !== 'unmet' || type === undefined) continue
-        // Which Entities refer to it is told only to those who see all of them.
+        // The ids of referrers are revealed only to those who see all of them.
         const isTold = disclosure.entity(type.name) || back.types.includes(type)
         const at = isTold ? prefix(type.name, obstacle.id, own) : `${type.name}.`
         noteBroken(errors, obstacle.check, { type, disclosure, prefix: at })

@@ -16,9 +16,9 @@ export class Extent {
   readonly #reach: Reach
   readonly #model: Model
   readonly #dialect: Dialect
-  /** Whether it is always one Entity alone. */
+  /** Whether it is always a single Entity. */
   readonly #isSingle: boolean
-  /** The Entities that it begins with: `$id`, or all of `$ids`. */
+  /** The Entities that it starts from: `$id`, or all of `$ids`. */
   readonly #roots: 'one' | 'many'
 
   constructor(reach: Reach, model: Model, dialect: Dialect, roots: 'one' | 'many' = 'one') {
@@ -29,7 +29,7 @@ export class Extent {
     this.#isSingle = roots === 'one' && reach.cascades.length === 0 && reach.clears.length === 0
   }
 
-  /** Finds it: the Entity, if it meets `root`, and the rows `c` that cascade from it and meet `rest`. */
+  /** Finds the extent: the Entity, if it meets `root`, and the rows `c` that cascade from it and meet `rest`. */
   find(root: Sql, rest: Sql): readonly Step[] {
     const { fence, lock } = this.#dialect
     const order = this.#roots === 'many' ? sql` ORDER BY t."id"` : sql``
@@ -70,7 +70,7 @@ export class Extent {
     return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE ${this.isRoot(sql`t."id"`)} AND ${condition}`
   }
 
-  /** That an id is the one, or among those, that the removal was asked for. */
+  /** That an id is one of those that the request removes. */
   isRoot(value: Sql): Sql {
     if (this.#roots === 'one') return sql`${value} = ${param('$id')}`
     return this.#dialect.isAmong(value, sql`SELECT i.* FROM ${this.#dialect.listed('$ids', 'integer')} i`)
@@ -81,12 +81,12 @@ export class Extent {
     return this.#reach.types.findIndex((type) => type.name === name)
   }
 
-  /** The ids of one type in it, as the right side of `IN`. */
+  /** The ids of one type in the extent, as the right side of `IN`. */
   ids(type: string): Sql {
     return this.#isSingle ? sql`(${param('$id')})` : this.#dialect.noted(this.#code(type))
   }
 
-  /** That an id of a type is in it. With many, it is written so that no estimate makes the planner compare all with all. */
+  /** That an id of a type is in the extent. For many, it is written so that no planner compares all with all. */
   has(value: Sql, type: string): Sql {
     const ids = this.ids(type)
     return this.#isSingle
@@ -102,7 +102,7 @@ export class Extent {
     return step(this.#dialect, 'hold', 'any', lockRows(table, this.#dialect.isAmong(sql`h."id"`, ids), lock))
   }
 
-  /** Finds the extent again, now that its rows are locked. It must be the same. */
+  /** Finds the extent again, after its rows are locked. It must be the same. */
   #isStillThat(found: Sql): Step {
     const { types } = this.#reach
     const isMember = types.map(
@@ -121,7 +121,7 @@ export class Extent {
     )
   }
 
-  /** How many rows outside of it refer into it: number of the edge, number of rows. */
+  /** The number of rows outside of the extent that refer into it: edge number, number of rows. */
   holders(edge: Edge, at: number, condition: Sql): Sql {
     const { rows, target } = arrowsOf(edge)
     const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
@@ -129,7 +129,7 @@ export class Extent {
         WHERE ${this.has(target, edge.to)} AND ${condition}${this.#isOutside(sql`c`, edge.from)} HAVING count(*) > 0`
   }
 
-  /** How many lists outside of it would become too short: number of the edge, number of rows. */
+  /** The number of lists outside of the extent that would become too short: edge number, number of rows. */
   undercut({ from, to, list }: Edge, at: number): Sql {
     const links = id(list?.links ?? '')
     return sql`SELECT ${word(String(at))}, count(*), 0 FROM ${id(from)} c
@@ -138,14 +138,14 @@ export class Extent {
         AND c."deleted_at" IS NULL${this.#isOutside(sql`c`, from)} HAVING count(*) > 0`
   }
 
-  /** Its rows with a deleted target outside of it: number of the edge and place in the list, row, target. */
+  /** Rows of the extent with a deleted target outside of it: edge number and place in the list, row, target. */
   deadTargets(edge: Edge, at: number): Sql {
     const { rows, target, place } = arrowsOf(edge)
     return sql`SELECT ${word(String(at))} || ${place}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE c."id" IN ${this.ids(edge.from)} AND d."deleted_at" IS NOT NULL${this.#isOutside(sql`d`, edge.to)}`
   }
 
-  /** Locks the targets of its rows until the transaction ends. */
+  /** Locks the targets of the extent's rows until the transaction ends. */
   holdTargets(edges: readonly Edge[]): readonly Step[] {
     const { lock } = this.#dialect
     if (lock === undefined) return []
@@ -165,14 +165,14 @@ export class Extent {
     )
   }
 
-  /** Notes rows outside of it that change because of it. */
+  /** Notes rows outside of the extent that change because of it. */
   noteAffected(type: EntityType, rows: Sql): readonly Step[] {
     const { lock } = this.#dialect
     const held = sql`(${rows}${lock?.toChange ?? sql``}) r`
     const hasLists = this.#reach.clears.some(({ from, list }) => from === type.name && list !== undefined)
     const ids = sql`SELECT ${count(this.#affectedCode(type))} AS "type", r."id" FROM ${held}`
     return [
-      // After waiting for a lock, the row is read anew, but its links are not: so they are read again afterwards.
+      // After waiting for a lock, the row is read anew, but its links are not. So they are read again afterwards.
       ...(lock !== undefined && hasLists
         ? [step(this.#dialect, 'hold', 'any', sql`SELECT count(*) FROM ${held}`)]
         : []),

@@ -41,13 +41,13 @@ export interface RemovePlan extends RemovalExplanations {
   /** Deletes all Entities that are bound by `manyParams`, with everything that cascades from them. */
   deleteMany(): readonly Step[]
   readonly restore: readonly Step[]
-  /** Marks what is to be erased. */
+  /** Marks the Entities to be erased. */
   readonly purge: readonly Step[]
-  /** The types that a restore or a purge can take. */
+  /** The types that a restore or a purge can include. */
   readonly takes: readonly string[]
-  /** Whether it can take users. */
+  /** Whether a removal can include users. */
   readonly endsLogins: boolean
-  /** After a restore that was refused for a taken value: which value, and who has it. */
+  /** After a restore that was refused for a taken value: the value, and the Entity that has it. */
   readonly conflicts: Statement
 }
 
@@ -117,10 +117,10 @@ class RemoveSteps {
   readonly #model: Model
   readonly #dialect: Dialect
   readonly #view: Removing['view']
-  /** Where a deletion gets to, and what it takes. */
+  /** The types that a deletion can reach. */
   readonly #reach: Reach
   readonly #extent: Extent
-  /** The same for the way back: restore and purge. */
+  /** The types that a restore or a purge can reach. */
   readonly #back: Reach
   readonly #taken: Extent
 
@@ -164,7 +164,7 @@ class RemoveSteps {
     ]
   }
 
-  /** What is done once the extent of a deletion is known. */
+  /** The steps of a deletion, once its extent is known. */
   #deletion(extent: Extent): Step[] {
     const { types, restricts, floors, clears } = this.#reach
     return [
@@ -222,7 +222,7 @@ class RemoveSteps {
     ]
   }
 
-  /** Rows outside of the extent whose references have changed, and that break a check which reads one. */
+  /** Rows outside of the extent whose references have changed and that now break a check on them. */
   #unmet(edges: readonly Edge[], extent: Extent): Sql[] {
     return byType(edges, this.#model).flatMap(({ type, edges: changed }) =>
       this.#unmetIn(type, extent.affectedIds(type), new Set(changed.map(({ column }) => column))),
@@ -241,7 +241,7 @@ class RemoveSteps {
     )
   }
 
-  /** The unique values that a restore would bring back and that somebody else has. */
+  /** The unique values that a restore would bring back, but another Entity has. */
   conflicts(): Statement {
     const found = this.#back.types.flatMap((one, code) =>
       uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
@@ -301,7 +301,7 @@ function mark(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return sql`UPDATE ${id(type.name)} SET "deletion" = ${param('$purge')}, ${nextVersion(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
-/** Type's place in the reach, unique set's place in the type, who wants it back, who has it. */
+/** The type's number in the reach, the unique set's number in the type, who wants the value back, who has it. */
 function conflictOf(type: EntityType, code: number, set: readonly string[], at: number): Sql {
   const same = set.map((name) => sql`h.${id(name)} = t.${id(name)}`)
   return sql`SELECT ${word(`${code} ${at}`)}, t."id", h."id" FROM "takeback_back" b

@@ -3,9 +3,9 @@ import { columnOf, type Field, walk } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { count, join, type Sql, sql } from '../../store/sql.ts'
 
-/** What an Entity has besides its fields: id, version and three times. */
+/** The bytes of what every Entity has: id, version and three times. */
 const OWN = 150
-/** A number, a date or a boolean, with its punctuation. */
+/** The bytes of a number, date or boolean, with punctuation. */
 const SMALL = 24
 
 /**
@@ -30,7 +30,7 @@ export function bytesOf(
   return sql`(${join([count(fixed), ...long], sql` + `)})`
 }
 
-/** Whether a path is chosen, or an object around it. */
+/** Whether a path or an object around it is chosen. */
 function isChosen(path: string, chosen: ReadonlySet<string>): boolean {
   const names = path.split('.')
   return names.some((_, at) => chosen.has(names.slice(0, at + 1).join('.')))
@@ -38,7 +38,7 @@ function isChosen(path: string, chosen: ReadonlySet<string>): boolean {
 
 /**
  * The first rows of (`key`, `bytes`) that together fit into an answer, at least one: `key`, and `picked`, the number of
- * all rows. If that is larger than the number of rows that come back, there are more.
+ * all rows. If that is larger than the number of returned rows, there are more.
  */
 export function fittingRows(rows: Sql, order: Sql): Sql {
   const sums = sql`SELECT p."key", sum(p."bytes") OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before",
@@ -46,10 +46,10 @@ export function fittingRows(rows: Sql, order: Sql): Sql {
   return sql`SELECT w."key", w."picked" FROM (${sums}) w WHERE coalesce(w."before", 0) < ${count(budget.pageBytes)}`
 }
 
-/** A page, and what it is made of: rows called `t`. */
+/** The parts of a page's SQL. Its rows are called `t`. */
 export interface PageParts {
   readonly table: Sql
-  /** A query of the ids of its rows; it may give more, where it is a union. */
+  /** A query for the ids of its rows. A union may give more. */
   readonly ids: Sql
   /** The same rows, from `FROM` on. */
   readonly inPlace: Sql
@@ -60,7 +60,7 @@ export interface PageParts {
   readonly place: Sql
 }
 
-/** As `wholePage`, for a page that an index finds so fast that it may be found twice. */
+/** The same as `wholePage`, for a page that an index finds so fast that it can be read twice. */
 export function boundedPage({ inPlace, bytes, shown, place }: PageParts): Sql {
   const total = sql`(SELECT sum(p."bytes") FROM (SELECT ${bytes} AS "bytes" ${inPlace}) p)`
   return sql`SELECT CASE WHEN ${total} <= ${count(budget.pageBytes)} THEN ${shown} END, ${place} ${inPlace}`
@@ -74,7 +74,7 @@ export function wholePage({ table, ids, order, limit, bytes, shown, place }: Pag
     FROM ${table} t WHERE t."id" IN ${picked} ORDER BY ${order} LIMIT ${limit}`
 }
 
-/** The same, with as much JSON as fits, then null. The first row always has JSON, so that paging makes progress. */
+/** A large page with as much JSON as fits, then null. The first row always has JSON, so that paging makes progress. */
 export function cutPage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const sums = sql`SELECT t."id", sum(${bytes}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before"
     FROM ${table} t WHERE t."id" IN (${ids})`

@@ -8,20 +8,20 @@ import type { Dialect, Params } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
 
-/** A column that holds something of a body: a value, the id of a reference, or that an optional object is there. */
+/** A column for part of a body: a value, the id of a reference, or the presence of an optional object. */
 export interface BodyColumn {
   readonly name: string
   readonly kind: ColumnKind
   readonly scale: number
   readonly field: Field
-  /** The optional object that it is in, if any: the innermost one. */
+  /** The innermost optional object around it, if any. */
   readonly within: string | undefined
   readonly secret: boolean
-  /** The columns that are made from its text, as its words are if it is searched: set by whatever sets this one. */
+  /** Columns derived from its text, such as its words for the search. They are always set together. */
   readonly made: readonly MadeColumn[]
 }
 
-/** A column that is made from the text of another. */
+/** A column derived from the text of another. */
 export interface MadeColumn {
   readonly name: string
   by(text: string): string
@@ -62,10 +62,10 @@ export function bodyColumns(fields: readonly Field[], within?: string): BodyColu
   })
 }
 
-/** Columns that every Entity type has, in the order in which they come back. */
+/** Columns that every Entity type has, in the order of the JSON. */
 export const ownColumns = ownValues satisfies Record<string, ColumnKind>
 
-/** Puts the values of a checked body into the parameters, a column each. Keys that are not there are left alone. */
+/** Binds the values of a checked body, one parameter per column. Absent keys bind nothing. */
 export function compileBinder(
   fields: readonly Field[],
   dialect: Dialect,
@@ -105,7 +105,7 @@ function isNothing(value: unknown): boolean {
   return value === null || value === undefined
 }
 
-/** A column of the row at hand; every statement that renders calls its table `t`. */
+/** A column of the current row. Every statement that renders calls its table `t`. */
 export function column(name: string): Sql {
   return sql`t.${id(name)}`
 }

@@ -2,16 +2,16 @@ import type { OnDelete } from '../../declare/define.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
 
-/** What a deletion of one type can reach in the graph of references. */
+/** The types and references that a deletion of one type can reach. */
 export interface Reach {
-  /** The type itself first, then all that cascade from it, at any depth. */
+  /** The type itself first, then all types that cascade from it, at any depth. */
   readonly types: readonly EntityType[]
   /** Cascading references among them. */
   readonly cascades: readonly Edge[]
   /** References into them, by their `onDelete`. */
   readonly restricts: readonly Edge[]
   readonly clears: readonly Edge[]
-  /** Those of the cleared lists that have a minimum length. */
+  /** Cleared lists that have a minimum length. */
   readonly floors: readonly Edge[]
   /** References from them, to any type. */
   readonly out: readonly Edge[]
@@ -19,19 +19,19 @@ export interface Reach {
   readonly into: readonly Edge[]
 }
 
-/** What former declarations have left behind. */
+/** What former declarations have left in the database. */
 export interface Legacy {
-  /** References that are no longer declared, but still there. */
+  /** References that are no longer declared but still stored. */
   readonly aside: readonly Edge[]
   /** Whether a reference was ever declared with this `onDelete`. */
   did(edge: Edge, what: OnDelete): boolean
-  /** What migrations did to values. */
+  /** The changes that migrations made to values. */
   readonly steps: readonly MigrationStep[]
 }
 
 export const noLegacy: Legacy = { aside: [], did: () => false, steps: [] }
 
-/** `back`: for a restore or a purge, which must follow what the declaration was when something was deleted. */
+/** `back`: for a restore or a purge, which must follow the declaration at the time of the deletion. */
 export function reachOf(
   type: EntityType,
   model: Model,

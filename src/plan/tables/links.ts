@@ -2,7 +2,7 @@ import type { Edge } from '../../declare/model.ts'
 import { dottedPath } from '../../declare/values.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 
-/** The rows `c` that refer to others by an edge, whether that is a column or a list, and their targets. */
+/** The rows `c` that refer to others by an edge, as a column or a list, and their targets. */
 export interface Arrows {
   readonly rows: Sql
   readonly target: Sql
@@ -19,14 +19,14 @@ export function arrowsOf({ from, column, list }: Edge): Arrows {
   }
 }
 
-/** The dot path of a target's id, from the edge and what its `place` has told. */
+/** The dot path of a target's id, from the edge and the value of its `place`. */
 export function pathOfTarget({ path, column, list }: Edge, place: string | undefined): string {
   return list === undefined || place === undefined
     ? column
     : `${dottedPath(`${path}.${place}`, list.member)}.id`
 }
 
-/** That a row, called `t`, refers to one of these ids. */
+/** That a row `t` refers to one of these ids. */
 export function refersTo({ column, list }: Edge, ids: Sql): Sql {
   return list === undefined
     ? sql`t.${id(column)} IN ${ids}`

@@ -5,9 +5,9 @@ import { join, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 
 /**
- * Locks the graphs of types that refer to each other. Operations that search for the rows that they lock run one by
- * one there: no order of locks suits a graph with circles, and deadlocks cost far more than waiting. With `shared`,
- * all that share it run side by side.
+ * Locks the graphs of types that refer to each other. Operations that search for the rows to lock run one at a time
+ * there: no lock order suits a graph with cycles, and deadlocks cost far more than waiting. Operations with `shared`
+ * locks run side by side.
  */
 export function lockGraphs(
   types: readonly EntityType[],
@@ -22,7 +22,7 @@ export function lockGraphs(
   )
 }
 
-/** Locks by name, until the transaction ends. */
+/** Takes locks by name until the transaction ends. */
 export function lockNames(names: readonly string[], dialect: Dialect, shared = false): Step[] {
   if (dialect.lock === undefined) return []
   const rows = sortedKeys(new Set(names.map(mutexKey))).map(
@@ -32,10 +32,10 @@ export function lockNames(names: readonly string[], dialect: Dialect, shared = f
   return [step(dialect, 'mutex', 'any', dialect.lock.keys(listed))]
 }
 
-/** Keys that an operation locks before it changes anything; true are those that others may share. */
+/** Keys that an operation locks before it changes anything. True: others may share the lock. */
 export type Keys = ReadonlyMap<bigint, boolean>
 
-/** Locks the keys that are bound. Operations that lock theirs first, each all of them at once, never wait in a circle. */
+/** Locks the bound keys. If every operation locks all of its keys at once and first, there are no deadlocks. */
 export function lockKeys(dialect: Dialect): Step[] {
   if (dialect.lock === undefined) return []
   const rows = dialect.rows('$keys', [
@@ -49,12 +49,12 @@ export function keyParams(keys: Keys): Params {
   return { $keys: JSON.stringify(sortedKeys(keys.keys()).map((key) => [String(key), keys.get(key)])) }
 }
 
-/** Everybody locks keys in the same order. */
+/** Keys are always locked in the same order. */
 function sortedKeys(keys: Iterable<bigint>): bigint[] {
   return [...keys].sort((a, b) => (a < b ? -1 : 1))
 }
 
-/** The types that are tied to each other by references, whichever way they point, by the name of the first. */
+/** The connected component of a type in the reference graph, named by its first type. */
 function componentOf(type: EntityType, model: Model): string {
   const names = [type.name]
   for (const name of names)

@@ -5,7 +5,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { ownColumns } from './columns.ts'
 
-/** A computed field of the row: what kind of value it is, and the value. */
+/** A computed field of the row: its kind, and its SQL. */
 export interface ShownComputed {
   readonly name: string
   readonly kind: ValueKind
@@ -13,25 +13,25 @@ export interface ShownComputed {
   readonly sql: Sql
 }
 
-/** What is shown of an Entity, if not all of it. */
+/** Which parts of an Entity are shown. Default: all. */
 export interface Shown {
-  /** The columns of the row; those of the alias `t` if left out. */
+  /** The columns of the row. Default: those of the alias `t`. */
   readonly row?: (column: string) => Sql
-  /** Only these dot paths; all if undefined. */
+  /** Only these dot paths. Default: all. */
   readonly chosen?: ReadonlySet<string> | undefined
-  /** The fields that the viewer ever sees; all if left out. */
+  /** The fields that the viewer sees in some Entities. Default: all. */
   readonly fields?: readonly Field[]
-  /** Under which condition a field is shown, where that depends on the Entity. */
+  /** The condition for showing a field, if that depends on the Entity. */
   readonly guard?: (path: string) => Sql | undefined
   /** The JSON in place of a reference, by its dot path. */
   readonly expand?: (path: string, reference: Sql) => Sql | undefined
-  /** Computed fields, which stand behind the others. */
+  /** Computed fields, which come after the others. */
   readonly computed?: readonly ShownComputed[]
   /** Further members of the object. */
   readonly more?: readonly (readonly [string, Sql])[]
 }
 
-/** The JSON of whole Entities, or of what is shown of them, made by the database itself. */
+/** The JSON of an Entity, or of the shown parts, made by the database itself. */
 export function renderEntity(type: EntityType, dialect: Dialect, shown: Shown = {}): Sql {
   const row = shown.row ?? ((column) => sql`t.${id(column)}`)
   const { chosen } = shown

@@ -14,7 +14,7 @@ import { type Column, type Index, pathOf, type Table, wordsColumn } from '../../
 import { bodyColumns } from './columns.ts'
 import type { Legacy } from './graph.ts'
 
-/** What `login` adds to a table: never in a body, never rendered. */
+/** Columns that `login` adds to a table. They are never in a body and never rendered. */
 export const EMAIL_KEY = 'email_key'
 export const TOKEN_EPOCH = 'token_epoch'
 
@@ -30,7 +30,7 @@ export function tablesOf(model: Model): Table[] {
   }))
 }
 
-/** Outer ones first, each within what the outer one is called by then. */
+/** The renames of columns, outer objects first. Inner ones use the new name of the outer one. */
 function renamesOf(type: EntityType): (readonly [from: string, to: string])[] {
   return [...walk(type.fields)].flatMap(({ path, name, was }) =>
     was === undefined ? [] : [[path.slice(0, path.length - name.length) + was, path] as const],
@@ -38,7 +38,7 @@ function renamesOf(type: EntityType): (readonly [from: string, to: string])[] {
 }
 
 const loginColumns: readonly Column[] = [
-  // Nobody can log in without it, so a type with rows cannot become one that logs in.
+  // Nobody can log in without it, so a type that has rows cannot become a login type.
   { name: EMAIL_KEY, kind: 'text', required: true, derived: { from: 'email', by: emailKey } },
   { name: TOKEN_EPOCH, kind: 'integer', fill: 0 },
 ]
@@ -63,7 +63,7 @@ function columnsOf(type: EntityType): Column[] {
   })
 }
 
-/** The limits are those of the list: what it may hold is what it links to. */
+/** What a list of references adds to its column. The limits are those of the list. */
 function linksColumn(field: LinksField): Partial<Column> {
   const { target, onDelete, min, max, item, member } = field
   return {
@@ -85,12 +85,12 @@ function madeColumns(type: EntityType): Column[] {
   )
 }
 
-/** Columns that are made from those of a body, and are set along with them. */
+/** Columns derived from those of a body, and set together with them. */
 export function columnsBeside(type: EntityType): string[] {
   return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...madeColumns(type).map(({ name }) => name)]
 }
 
-/** What a database has from former declarations. */
+/** What former declarations have left in a database. */
 export function legacyOf(held: readonly Table[], model: Model, steps: readonly MigrationStep[] = []): Legacy {
   const ever = new Map(
     held.flatMap(({ name, columns }) =>
@@ -104,7 +104,7 @@ export function legacyOf(held: readonly Table[], model: Model, steps: readonly M
   }
 }
 
-/** References of data that are no longer declared: a purge must still not pull their targets away. */
+/** Stored references that are no longer declared. A purge must still respect them. */
 function asideEdges(held: readonly Table[], model: Model): Edge[] {
   return held.flatMap(({ name, columns }) =>
     columns.flatMap((column): Edge[] => {
@@ -136,7 +136,7 @@ function asideEdges(held: readonly Table[], model: Model): Edge[] {
 
 function indexesOf(type: EntityType): Index[] {
   const uniques = uniquesOf(type).map((columns) => ({ columns, unique: true }))
-  // With the id behind it: those that refer to the same come in the order of lists, the first page without the others.
+  // With the id at the end: the referrers of an Entity come in list order, and a page reads only its own rows.
   const references = [...walk(type.fields)]
     .filter((field) => field.kind === 'reference')
     .map((field) => ({ columns: [columnOf(field), 'id'], unique: false }))
@@ -152,7 +152,7 @@ function indexesOf(type: EntityType): Index[] {
   return [...uniques, ...references, ...sorts, ...search]
 }
 
-/** Sets of columns that are unique among the live, the login's own included. */
+/** Sets of columns that are unique among live rows, including those of the login. */
 export function uniquesOf(type: EntityType): readonly (readonly string[])[] {
   return type.login === undefined ? type.uniques : [[EMAIL_KEY], ...type.uniques]
 }

@@ -10,19 +10,19 @@ import { ownColumns } from '../tables/columns.ts'
 import type { Sight, Sights } from '../viewer/sight.ts'
 
 /**
- * Checks a body. All mistakes go into `errors`; the result is complete only if there are none. For a PUT, the check may
+ * Checks a body. All errors go into `errors`; the result is complete only if there are none. For a PUT, the check may
  * depend on what the viewer sees of the Entity.
  */
 export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, sight?: Sight) => Values
 
 const SET_BY_SERVER = 'is set by the server'
 
-/** Whether it is a value that only the server sets. */
+/** Whether only the server sets it. */
 function isSet(field: Field): boolean {
   return field.kind !== 'object' && isReadOnly(field)
 }
 
-/** `computed`: the computed fields that they see. */
+/** `computed`: the computed fields that the viewer sees. */
 export function compileBodyCheck(
   type: EntityType,
   sights: Sights,
@@ -38,7 +38,7 @@ export function compileBodyCheck(
     const isOpen = (one: Field) => may(setting, one) === yes && may('read', one) !== no
     const inside = field.kind === 'object' ? [...walk(field.fields)] : []
     const closed = inside.some((one) => may(setting, one) === no)
-    // A field that they can neither see nor set in any Entity does not exist for them.
+    // A field that they can never see or set does not exist for them.
     const isThere = (['read', 'write'] as const).some((action) => sights.may(action, field.path) !== no)
     return {
       refused: !isThere

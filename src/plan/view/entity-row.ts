@@ -8,7 +8,7 @@ export interface EntityRow {
   readonly json: string
 }
 
-/** From a row of (id, version, JSON), which reads, writes and removals give. */
+/** Reads a row of (id, version, JSON), from reads, writes and removals. */
 export function entityRow(row: Row | undefined): EntityRow | undefined {
   if (row === undefined) return undefined
   const [id, version, json] = row
@@ -17,13 +17,13 @@ export function entityRow(row: Row | undefined): EntityRow | undefined {
 
 /** One Entity, live or deleted, as a viewer sees it. */
 export interface EntityState extends EntityRow {
-  /** The operation that deleted it; `null` where it is live. */
+  /** The operation that deleted it; `null` if it is live. */
   readonly deletion: string | null
   /** Whether a rule holds for it. */
   may(action: Action): boolean
 }
 
-/** From a row of `View.state`. */
+/** Reads a row of `View.state`. */
 export function entityState(row: Row | undefined): EntityState | undefined {
   const entity = entityRow(row)
   if (row === undefined || entity === undefined) return undefined

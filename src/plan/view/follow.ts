@@ -13,13 +13,13 @@ import { renderEntity } from '../tables/render.ts'
 import { RuleSql } from './rule-sql.ts'
 import type { Viewing } from './viewing.ts'
 
-/** What is followed of a type. */
+/** The changes of a type that a caller follows. */
 export interface FollowQuery {
   readonly filter: Filter | undefined
   readonly fields: ReadonlySet<string> | undefined
 }
 
-/** How a viewer follows the changes of a type. Callers of one kind share the statements: `$callers` lists their ids. */
+/** How a viewer follows the changes of a type. Callers of one kind share the statements: `$callers` has their ids. */
 export interface FollowPlan {
   /** Which of `$rows` (lists of a number and the JSON of a version) each caller sees: `sightColumns`, by that number. */
   readonly seen: Statement
@@ -27,12 +27,12 @@ export interface FollowPlan {
   dependents(dependency: Dependency): Statement
   /** What each caller sees of the `$changed` Entities today: `sightColumns`, by id. */
   readonly current: Statement
-  /** Other Entities that decide who sees what. If there are any, statements are about the place `$place` in the journal. */
+  /** Other Entities that decide who sees what. If there are any, statements read the data at the place `$place`. */
   readonly dependencies: readonly Dependency[]
-  /** Columns of the caller that decide it. */
+  /** The columns of the caller that decide who sees what. */
   readonly mine: ReadonlySet<string>
   readonly usesMe: boolean
-  /** What uses `fold()`, and so cannot be evaluated on versions in the journal. */
+  /** Where `fold()` is used: that part cannot be evaluated on versions in the journal. */
   readonly folds: 'rules' | 'filter' | undefined
   /** Whether they see every live Entity. */
   readonly seesAll: boolean
@@ -49,7 +49,7 @@ export const sightColumns = namedColumns({
 
 export type Follow = (query: FollowQuery) => FollowPlan
 
-/** Nothing is compiled before somebody follows. */
+/** Compiled when the first caller follows. */
 export function compileFollow(viewing: Viewing): Follow {
   const made = new ShapeCache<FollowPlan>()
   return (query) => {
@@ -101,7 +101,7 @@ function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
   }
 }
 
-/** What decides who sees an Entity, and what of it. */
+/** The Entities that decide who sees an Entity, and which parts of it. */
 function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | undefined): Dependencies {
   const depends = new Dependencies(model)
   const rules = [
@@ -111,7 +111,7 @@ function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | u
   for (const rule of rules) if (rule !== yes && rule !== no) depends.add(rule, type)
   if (filter !== undefined) depends.add(filter, type, viewer)
   for (const { expression } of viewer.computed(type)) depends.add(expression, type, viewer)
-  // It decides nothing but whether the actor is told, so its own depends does not count.
+  // The history rule only decides whether the actor is shown, so its dependencies do not count.
   const history = new Dependencies(model)
   history.add(viewer.may(type, 'history'), type)
   depends.usesMe ||= history.usesMe
@@ -119,7 +119,7 @@ function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | u
   return depends
 }
 
-/** What callers see of rows. */
+/** What callers see of the rows. */
 function selectSeen(
   { type, viewer, model, dialect }: Viewing,
   { filter, fields }: FollowQuery,
@@ -141,7 +141,7 @@ function selectSeen(
   }
 }
 
-/** Of a row `t`, that it depends on one of the `$changed` Entities. */
+/** That a row `t` depends on one of the `$changed` Entities. */
 function isDependent({ way }: Dependency, ground: Ground, dialect: Dialect): Sql {
   if (way.kind === 'any') return sql`1 = 1`
   if (way.kind === 'referrers') return dialect.isListed(sql`t."id"`, '$changed')

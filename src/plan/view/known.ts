@@ -3,14 +3,14 @@ import type { EntityType, Field } from '../../declare/model.ts'
 import type { Bound, Dialect, Row } from '../../store/dialect.ts'
 import { compile, id, join, type Sql, type Statement, sql } from '../../store/sql.ts'
 
-/** What a viewer may know of the past of Entities. */
+/** What a viewer may know about the past of Entities. */
 export interface KnownPlan {
   /**
-   * By `$ids`, live or deleted: id, whether they may see the history, and for each field that they see only in some
-   * Entities, whether they see it in this one.
+   * By `$ids`, live or deleted: id, whether they may see the history, and a flag for each field that they see only in
+   * some Entities.
    */
   readonly known: Statement
-  /** A row of it. */
+  /** Reads a row of `known`. */
   readKnown(row: Row): Knowledge & { readonly id: number }
 }
 
@@ -20,7 +20,7 @@ export interface Knowledge {
   readonly fields: readonly Field[]
 }
 
-/** `read`: the rule of reading each field. `history`: the condition of seeing the history of the row `t`. */
+/** `read`: the read rule of each field. `history`: the condition for seeing the history of the row `t`. */
 export function compileKnown(
   type: EntityType,
   read: ReadonlyMap<string, Expression>,
@@ -56,7 +56,7 @@ export function compileKnown(
   }
 }
 
-/** The fields that are seen. Objects keep only those fields, and are left out if none remain. */
+/** The visible fields. Objects keep only those fields, and are left out if none remain. */
 export function seenFields(fields: readonly Field[], isSeen: (path: string) => boolean): Field[] {
   return fields.flatMap((field): Field[] => {
     if (!isSeen(field.path)) return []

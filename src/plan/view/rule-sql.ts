@@ -8,7 +8,7 @@ import { type RowSource, rowOf } from '../condition/row-source.ts'
 import type { Shown, ShownComputed } from '../tables/render.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
-/** The rules that a viewer meets, as SQL. */
+/** The rules of a viewer as SQL. */
 export class RuleSql {
   readonly #viewer: Viewer
   readonly #dialect: Dialect
@@ -28,12 +28,12 @@ export class RuleSql {
     return this.#conditions.of(rule, rowSource)
   }
 
-  /** The same, but undefined where the rule asks for nothing. */
+  /** The condition of a rule; undefined if the rule always holds. */
   asked(rule: Expression, rowSource: RowSource): Sql | undefined {
     return rule === yes ? undefined : this.condition(rule, rowSource)
   }
 
-  /** 1 where a rule holds for the row called `t`, else 0. */
+  /** 1 if a rule holds for the row `t`, otherwise 0. */
   flag(rule: Expression, type: EntityType): Sql {
     return sql`CASE WHEN ${this.condition(rule, rowOf(type))} THEN 1 ELSE 0 END`
   }
@@ -47,7 +47,7 @@ export class RuleSql {
     )
   }
 
-  /** Computed fields, from what the viewer sees of the row and of others. */
+  /** Computed fields, from what the viewer sees of the row and of other Entities. */
   #computed(type: EntityType, rowSource: RowSource): ShownComputed[] {
     const values = new Conditions(this.#model, this.#dialect, this.#viewer, this.#ground)
     return this.#viewer
@@ -55,7 +55,7 @@ export class RuleSql {
       .map(({ expression, ...one }) => ({ ...one, sql: sql`(${values.value(expression, rowSource)})` }))
   }
 
-  /** What the viewer sees of a row of any type, and the condition under which they see it at all. */
+  /** What the viewer sees of a row of any type, and the condition for seeing it at all. */
   shownTo(type: EntityType, row: (column: string) => Sql, stored = true): { shown: Shown; condition: Sql } {
     const rowSource: RowSource = { type, stored, self: row }
     const guards = new Map(

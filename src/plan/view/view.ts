@@ -22,17 +22,17 @@ import { compileKnown, type KnownPlan, seenFields } from './known.ts'
 import { RuleSql } from './rule-sql.ts'
 import type { Viewing } from './viewing.ts'
 
-/** What a viewer can see of a type, and do with it. */
+/** What a viewer can see of a type and do with it. */
 export interface View extends KnownPlan {
   readonly viewer: Viewer
   readonly disclosure: Disclosure
   /** The rules: `yes`, `no`, or a condition on the Entity. */
   readonly may: Readonly<Record<Action, Expression>>
-  /** What a rule asks of an Entity; undefined where it asks for nothing. */
+  /** The condition of a rule on an Entity; undefined if the rule always holds. */
   rule(action: Action, rowSource: RowSource): Sql | undefined
   /** The fields that they see in every Entity. */
   readonly fields: readonly Field[]
-  /** Whether they see less than the journal has, of some Entities at least, or computed fields besides. */
+  /** Whether they see less than the journal has in some Entities, or also computed fields. */
   readonly hides: boolean
   readonly check: BodyCheck
   /** The dot paths that they may set only in some Entities: in new ones, and in existing ones. */
@@ -43,9 +43,9 @@ export interface View extends KnownPlan {
   readonly lists: ListPlan
   readonly follow: Follow
   readonly writes: WritePlan
-  /** What the server provides when they write; undefined if nothing. */
+  /** The values that the server provides when they write; undefined if there are none. */
   readonly provided: Provisions | undefined
-  /** One Entity by `$id`, in whatever state, as `entityState` reads it: id, version, JSON, deletion, a flag for each action. */
+  /** One Entity by `$id`, live or deleted: id, version, JSON, deletion, a flag for each action. For `entityState`. */
   readonly state: Statement
   /** Whether they may change the Entity `$id` at all, whatever the new values; undefined if they always may. */
   readonly changeable: Statement | undefined
@@ -160,7 +160,7 @@ function stateStatement(
   shown: Shown,
 ): Statement {
   const flags = actions.map((action) => {
-    // A create has no row yet.
+    // For a create there is no row yet.
     const rule = action === 'create' ? no : may[action]
     if (rule === yes) return sql`, 1`
     return rule === no ? sql`, 0` : sql`, ${rules.flag(rule, type)}`

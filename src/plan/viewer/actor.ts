@@ -4,7 +4,7 @@ import type { Bound } from '../../store/dialect.ts'
 import { count, type Sql, sql, word } from '../../store/sql.ts'
 import type { KeyLimits, KeyScope } from './key-scope.ts'
 
-/** Somebody who can sign in. */
+/** A user: an Entity of a login type. */
 export interface User {
   readonly kind: 'user'
   readonly entity: string
@@ -12,19 +12,19 @@ export interface User {
   readonly admin: boolean
 }
 
-/** A key that was made for a program, which acts in the name of a user. */
+/** A key of a program that acts in the name of a user. */
 export interface KeyActor {
   readonly kind: 'key'
   readonly id: number
   readonly user: User
-  /** Without it, it may do what its user may. */
+  /** Without a scope, the key may do what its user may. */
   readonly scope?: KeyScope
   readonly limits?: KeyLimits
 }
 
 /**
- * Who acts: as one text `users/3`, `system`, `keys/7`, `jobs/nightly`, `reactions/orders.update` or `admins/1 as users/5`. A new
- * kind is a line here, in `actorName`, `actorParams` and `parseActor`.
+ * Who acts. As text: `users/3`, `system`, `keys/7`, `jobs/nightly`, `reactions/orders.update` or `admins/1 as users/5`.
+ * A new kind needs a line here, in `actorName`, `actorParams` and `parseActor`.
  */
 export type Actor = (
   | { readonly kind: 'nobody' }
@@ -37,19 +37,19 @@ export type Actor = (
   /** An admin in the name of somebody else. */
   | { readonly kind: 'impersonation'; readonly by: User; readonly user: User }
 ) & {
-  /** The operation that made them act. */
+  /** The operation that caused them to act. */
   readonly cause?: string
 }
 
 export const nobody: Actor = Object.freeze({ kind: 'nobody' })
 export const system: Actor = Object.freeze({ kind: 'system' })
 
-/** What the names of keys, jobs and reactions begin with: no type that logs in is called so. */
+/** The prefixes of keys, jobs and reactions. No login type can have such a name. */
 const KEYS = 'keys'
 const JOBS = 'jobs'
 const REACTIONS = 'reactions'
 
-/** In whose name they act: that user's rules hold. */
+/** The user in whose name they act. The rules of that user apply. */
 export function userOf(actor: Actor): User | undefined {
   if (actor.kind === 'user') return actor
   return actor.kind === 'key' || actor.kind === 'impersonation' ? actor.user : undefined
@@ -60,19 +60,19 @@ export function isDelegate(actor: Actor): boolean {
   return actor.kind === 'key' || actor.kind === 'impersonation'
 }
 
-/** Whether it is a key under which only that is done which can be taken back. */
+/** Whether it is a key that may only do what can be taken back. */
 export function isAgent(actor: Actor): actor is KeyActor & { readonly cause?: string } {
   return actor.kind === 'key' && actor.scope?.agent === true
 }
 
-/** Whether they pass every rule: admins, and what the declaration itself has set up. */
+/** Whether they pass every rule: admins, the system, jobs and reactions. */
 export function passesRules(actor: Actor): boolean {
-  // A key that is for some types only is none of an admin.
+  // A key limited to some types is not an admin, even if its user is.
   if (actor.kind === 'key' && actor.scope?.entities !== undefined) return false
   return userOf(actor)?.admin ?? actor.kind !== 'nobody'
 }
 
-/** As one text; `null` for nobody. */
+/** The actor as a text; `null` for nobody. */
 export function actorName(actor: Actor): string | null {
   switch (actor.kind) {
     case 'nobody':
@@ -93,8 +93,8 @@ export function actorName(actor: Actor): string | null {
 }
 
 /**
- * What the journal keeps of them, as it is bound: in `actor` and `actor_id` the user in whose name they act, or else the
- * whole text; in `via` who or what acts in that name.
+ * The journal's columns for an actor. `actor` and `actor_id`: the user in whose name they act, or else the whole text.
+ * `via`: the key or admin that acts in that name.
  */
 export function actorParams(actor: Actor): Record<'$actor' | '$actor_id' | '$via' | '$cause', Bound> {
   const user = userOf(actor)
@@ -107,7 +107,7 @@ export function actorParams(actor: Actor): Record<'$actor' | '$actor_id' | '$via
   }
 }
 
-/** The text of `actorName` again, from a row of the journal. */
+/** The text of `actorName`, from a row of the journal. */
 export function journalledActor(row: Sql): Sql {
   const user = sql`${row}."actor" || '/' || CAST(${row}."actor_id" AS text)`
   const isKey = sql`substr(${row}."via", 1, ${count(KEYS.length + 1)}) = ${word(`${KEYS}/`)}`
@@ -115,17 +115,17 @@ export function journalledActor(row: Sql): Sql {
     WHEN ${isKey} THEN ${row}."via" ELSE ${row}."via" || ' as ' || ${user} END`
 }
 
-/** Whose operations: all that is given must hold. */
+/** A filter for operations by their actors. All given conditions must hold. */
 export interface ActorFilter {
-  /** In whose name: a user, or what acts in nobody's. */
+  /** The user in whose name it was done, or an actor that is not a user. */
   readonly user?: { readonly name: string; readonly id: number | null } | undefined
-  /** By whom or by what in that name. */
+  /** The key or admin that acted in that name. */
   readonly via?: string | undefined
 }
 
 /**
- * What an actor's text stands for; notes what is wrong with it. `users/3` is all that was done in the name of that user, by
- * keys and admins too.
+ * Parses the text of an actor; reports errors. `users/3` means everything done in the name of that user, also by keys
+ * and admins.
  */
 export function parseActor(
   text: string | undefined,
@@ -150,7 +150,7 @@ export function parseActor(
   return { user: { name: user.entity, id: user.id }, via: names.length === 2 ? names[0] : undefined }
 }
 
-/** `users/3`; notes what is wrong with it. */
+/** Parses `users/3`; reports errors. */
 export function parseUserName(
   path: 'actor' | 'user',
   text: string,
@@ -165,14 +165,14 @@ export function parseUserName(
 }
 
 const ID = /^[1-9]\d{0,15}$/
-/** Of jobs and reactions. */
+/** The names of jobs and reactions. */
 const WORK_NAME = /^[a-z][a-z0-9_-]{0,62}(\.([a-z]+|\*))?$/
 const SAMPLES = { [JOBS]: 'nightly', [REACTIONS]: 'orders.update' } as const
 
-/** Who calls, by which token. */
+/** The caller, as its token identifies it. */
 export interface Caller {
   readonly actor: Actor
-  /** Nobody has none. */
+  /** Undefined for nobody. */
   readonly session: Session | undefined
   /** Whether the account must change its password before it can do anything else. */
   readonly expired: boolean
@@ -180,19 +180,19 @@ export interface Caller {
   readonly lacksFactor?: boolean
 }
 
-/** One login, as one of its tokens says. */
+/** One login, as one of its tokens describes it. */
 export interface Session {
-  /** Tokens that come of refreshes share it; logout ends it. */
+  /** Shared by all tokens from refreshes of one login. Logout ends it. */
   readonly id: string
-  /** The name of this token alone. */
+  /** The id of this token. */
   readonly token: string
-  /** What ends all tokens of a user raises the user's own. */
+  /** The user's epoch when the token was made. Raising the user's epoch ends all of their tokens. */
   readonly epoch: number
-  /** Of the login and of this token, in seconds since 1970. */
+  /** When the login began and when this token expires, in seconds since 1970. */
   readonly started: number
   readonly expires: number
-  /** Whether it began with two factors, or with what counts as two. */
+  /** Whether the login used two factors, or one that counts as two. */
   readonly strong?: boolean
-  /** The admin whose session it is, if they act as the user; `epoch` is then that of the user. */
+  /** The admin who acts as the user, if any. `epoch` outside is then that of the user. */
   readonly by?: { readonly entity: string; readonly id: number; readonly epoch: number }
 }

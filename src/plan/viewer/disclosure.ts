@@ -2,17 +2,17 @@ import { no, yes } from '../../declare/cel/expression.ts'
 import type { Model } from '../../declare/model.ts'
 import { columnRule, fieldOf, type Viewer } from './viewer.ts'
 
-/** What a conflict may disclose to a viewer about data that are not theirs. Types and columns go by their names. */
+/** What a conflict may reveal to a viewer about data of others. Types and columns are given by name. */
 export interface Disclosure {
   /** Which Entity of a type it is: only if they see all of them. */
   entity(type: string): boolean
-  /** That a type has such a field: if they see it in some Entities. */
+  /** That a type has a field: if they see it in some Entities. */
   field(type: string, path: string): boolean
   /** The values of columns: only if they see these columns in every Entity. */
   values(type: string, columns: readonly string[]): boolean
   /**
-   * That there is a column: one that they see or set, if only of some Entities; also one that there is no more, but not
-   * in an object that is hidden.
+   * That a column exists: if they see or set it in some Entities. An undeclared column may be revealed too, unless the
+   * object around it is hidden.
    */
   column(type: string, column: string): boolean
 }

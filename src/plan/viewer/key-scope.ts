@@ -1,14 +1,14 @@
 import { type Action, actions } from '../../declare/define.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 
-/** What a key may do at most, as it was declared. */
+/** The maximum rights of a key, as they were declared. */
 export interface KeyRights {
-  /** By Entity type; without it, all. */
+  /** The actions by Entity type. Default: all. */
   readonly entities?: Readonly<Record<string, readonly Action[]>>
   readonly read_only?: boolean
 }
 
-/** The most that a key may change. */
+/** How much a key may change. */
 export interface KeyLimits {
   readonly changes_per_operation?: number
   readonly changes_per_hour?: number
@@ -18,24 +18,24 @@ export interface KeyLimits {
 /** The names of all limits. */
 export const keyLimits = ['changes_per_operation', 'changes_per_hour', 'deletes_per_day'] as const
 
-/** What a key may do at most. The rules of its user hold besides. */
+/** The maximum rights of a key. The rules of its user apply as well. */
 export interface KeyScope {
-  /** Keys with the same shape may do the same, and share a Viewer. */
+  /** Keys with the same shape have the same rights, and share a Viewer. */
   readonly shape: string
-  /** By the name of a type; undefined: whatever its user may. */
+  /** The actions by Entity type; undefined if only the rules of its user apply. */
   readonly entities: ReadonlyMap<string, ReadonlySet<Action>> | undefined
   readonly readOnly: boolean
-  /** Whether it does only what can be taken back. */
+  /** Whether it may only do what can be taken back. */
   readonly agent: boolean
 }
 
 /** Actions that change nothing. */
 const READING: readonly Action[] = ['read', 'history']
 
-/** Actions that do not need the right to read. */
+/** Actions that do not require the right to read. */
 export const ALONE: readonly Action[] = ['create', 'read']
 
-/** Types that are not declared any more give no rights. A migration that renames a type renames it in keys, too. */
+/** The scope of a key. Undeclared types give no rights. A migration that renames a type also renames it in keys. */
 export function keyScope(
   { entities }: Model,
   { entities: named, read_only: readOnly = false }: KeyRights,
@@ -58,7 +58,7 @@ export function keyScope(
   })
 }
 
-/** Whether a scope leaves an action on a type to the rules. */
+/** Whether a scope permits an action on a type, if the rules do. */
 export function scopeAllows(
   { entities, readOnly, agent }: KeyScope,
   type: EntityType,
@@ -69,6 +69,6 @@ export function scopeAllows(
   if (named !== undefined && !ALONE.includes(action) && !named.has('read')) return false
   const changes = !READING.includes(action)
   if (readOnly && changes) return false
-  // What is purged cannot come back, and an account is how somebody gets in.
+  // A purge cannot be undone, and accounts control who can log in.
   return !agent || !changes || (action !== 'purge' && type.login === undefined)
 }

@@ -3,17 +3,17 @@ import { type EntityType, walk } from '../../declare/model.ts'
 import type { FieldAction } from '../../declare/rules.ts'
 import type { Viewer } from './viewer.ts'
 
-/** What a caller sees of one Entity: for each of `Sights.rules`, whether it holds. */
+/** What a caller sees of one Entity: the result of each of `Sights.rules`. */
 export type Sight = readonly boolean[]
 
 /**
- * The rules that decide for each Entity which fields a caller sees, and so which fields a PUT replaces. A hidden field is
- * answered as `null`, so a `null` that they send back must not overwrite it.
+ * The rules that decide for each Entity which fields a caller sees, and so which fields a PUT replaces. A hidden field
+ * is returned as `null`, so a `null` that they send back must not overwrite it.
  */
 export interface Sights {
   /** Each distinct rule once. The fields of an object share its rule. */
   readonly rules: readonly Expression[]
-  /** The rule of a field: for the Entity of that `sight`, or in general if there is none. */
+  /** The rule of a field: its result for the Entity of `sight`, or the rule itself if there is none. */
   may(action: FieldAction, path: string, sight?: Sight): Expression
 }
 

@@ -13,22 +13,22 @@ import { EMAIL_KEY } from '../tables/schema.ts'
 import { type Actor, passesRules, type User, userOf } from './actor.ts'
 import { type KeyScope, scopeAllows } from './key-scope.ts'
 
-/** Whom a Viewer stands for. */
+/** The callers of a Viewer. */
 interface ViewerOf {
-  /** The type that they sign in as; undefined for nobody. */
+  /** The type that they log in as; undefined for nobody. */
   readonly login: EntityType | undefined
   /** Whether they pass every rule. */
   readonly passes?: boolean
-  /** Whether they act in the name of a user: then they never purge, and never set a secret or the e-mail of an account. */
+  /** Whether they act in the name of a user. Then they never purge, and never set a secret or an account's e-mail. */
   readonly limited?: boolean
-  /** What a key may do at most: all else is as if no rule allowed it. */
+  /** The maximum rights of a key. Beyond them, no rule allows anything. */
   readonly scope?: KeyScope
 }
 
 /**
  * A group of callers for whom all rules read the same: nobody, the members of one login type, those who act in the name
- * of such a member, keys of the same scope, or the admins. Each rule is evaluated for them in advance, as far as possible: to `yes`, to `no`, or
- * to a condition on the Entity.
+ * of such a member, keys of the same scope, or the admins. Each rule is evaluated for them in advance, as far as
+ * possible: to `yes`, to `no`, or to a condition on the Entity.
  */
 export class Viewer {
   readonly name: string
@@ -55,12 +55,12 @@ export class Viewer {
     }
   }
 
-  /** The type that they sign in as; undefined for nobody. */
+  /** The type that they log in as; undefined for nobody. */
   get login(): EntityType | undefined {
     return this.#login
   }
 
-  /** Whoever may not read an Entity may not change it either. */
+  /** The rule of an action. Other actions than create also need the right to read. */
   may(type: EntityType, action: Action): Expression {
     if (this.#passes && this.#scope === undefined) return yes
     const key = `${action} ${type.name}`
@@ -71,7 +71,7 @@ export class Viewer {
     return made
   }
 
-  /** Whether they never may, whatever the rules say. */
+  /** Whether the action is never allowed, whatever the rules say. */
   #isOutside(type: EntityType, action: Action): boolean {
     if (this.#limited && action === 'purge') return true
     return this.#scope !== undefined && !scopeAllows(this.#scope, type, action)
@@ -89,7 +89,7 @@ export class Viewer {
     return this.#rulesOf(type, action).get(path) ?? yes
   }
 
-  /** The fields without those that they never see, and without objects that would be empty. */
+  /** The fields, without those that they never see and without objects that would be empty. */
   seen(type: EntityType, fields: readonly Field[] = type.fields): Field[] {
     return fields.flatMap((field): Field[] => {
       if (this.mayField(type, field.path, 'read') === no) return []
@@ -99,17 +99,17 @@ export class Viewer {
     })
   }
 
-  /** The computed fields that they see: they see all that these are made of, of some Entities at least. */
+  /** The computed fields that they see: those whose operands they all see in some Entities. */
   computed(type: EntityType): ComputedValue[] {
     return type.computed.size === 0 ? [] : computedIn(type, this.scopeOf(type).self)
   }
 
-  /** The names that a filter of theirs may use. */
+  /** The names that their filters may use. */
   scopeOf(type: EntityType): Scope {
     const { entities } = this.#model
     const all = (of: EntityType) => membersOf(of, entities, this.visibility)
     const login = this.#login
-    // What a key does not see of its user, it cannot ask about either.
+    // A key cannot query parts of its user that it does not see.
     const mine = (of: EntityType) => (this.#scope && !scopeAllows(this.#scope, of, 'read') ? idOnly : all(of))
     return {
       self: all(type),
@@ -117,7 +117,7 @@ export class Viewer {
         login === undefined
           ? null
           : { entity: login.name, userType: login.login?.userType ?? '', members: mine(login) },
-      // Whoever is signed in has an id, whatever else.
+      // Every signed-in caller has an id.
       anybody: [...(login === undefined ? [] : [mine(login)]), idOnly],
     }
   }
@@ -137,25 +137,25 @@ export class Viewer {
     return made
   }
 
-  /** Whether it is a credential that they never set. A key may give new accounts theirs, but takes over none that is there. */
+  /** Whether it is a credential that they never set. A scoped key may set those of new accounts only. */
   #isKept(type: EntityType, field: Field, action: FieldAction): boolean {
     if (action === 'read' || !isCredential(type, field, action)) return false
     return this.#limited || (this.#scope !== undefined && type.login !== undefined && action === 'change')
   }
 }
 
-/** Whether somebody could log in, or take an account over, with what they set here. A new account must have some e-mail. */
+/** Whether setting the field lets somebody into an account. The e-mail of a new account does not, and is needed. */
 function isCredential({ login }: EntityType, field: Field, action: FieldAction): boolean {
   return isSecret(field) || (login !== undefined && field.path === 'email' && action === 'change')
 }
 
-/** Who may see a column. */
+/** The read rule of a column. */
 export function columnRule(viewer: Viewer, type: EntityType, column: string): Expression {
   const field = fieldOf(type, column)
   return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
 }
 
-/** The field whose rules apply to a column: those of the text that it is made from, as the key of an e-mail is. */
+/** The field whose rules apply to a column. For a derived column, such as the key of an e-mail: that of its text. */
 export function fieldOf(type: EntityType, column: string): Field | undefined {
   const isKey = type.login !== undefined && column === EMAIL_KEY
   return fieldIn(type, isKey ? 'email' : unfoldedColumn(column))
@@ -186,7 +186,7 @@ export function viewersOf(model: Model): Viewers {
   }
 }
 
-/** The viewers of keys, by their users' types and scopes: as many as were used last. */
+/** The viewers of keys, by user type and scope. Only the most recently used ones are kept. */
 class KeyViewers {
   readonly #model: Model
   readonly #known = new Map<string, Viewer>()
@@ -198,7 +198,7 @@ class KeyViewers {
   of({ entity, admin }: User, scope: KeyScope): Viewer {
     const name = `key of ${entity} ${scope.shape}`
     const found = this.#known.get(name) ?? this.#make(name, entity, { passes: admin, scope })
-    // The last one is the one that was used last.
+    // Moves it to the end: the first entry is the least recently used.
     this.#known.delete(name)
     this.#known.set(name, found)
     return found

@@ -8,9 +8,9 @@ import { EMAIL_KEY, uniquesOf } from '../tables/schema.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
 import { boundOf, hasLiveTarget, isReference } from './targets.ts'
 
-/** What was wrong with a write that was refused. */
+/** Finds what was wrong with a refused write. */
 export interface FaultsPlan {
-  /** Which of the parameters refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
+  /** Which parameters refer to nothing or are taken. `$id`: the Entity itself, 0 for a new one. */
   faults(params: Params): Statement
   explain(rows: readonly Row[], errors: Errors): void
 }
@@ -68,7 +68,7 @@ interface UniqueSet {
   readonly at: number
 }
 
-/** The Entity that has these values already. Values that were not sent are those of the Entity itself. */
+/** The Entity that already has these values. Values that were not sent are those of the Entity itself. */
 function holderOf({ type, columns, set, at }: UniqueSet, params: Params): Sql {
   const same = set.map((name) => {
     const kind = columns.find((column) => column.name === name)?.kind
@@ -84,13 +84,13 @@ interface TakenSet {
   readonly type: string
   readonly set: readonly string[]
   readonly holder: number
-  /** What stands before each path in `errors`, such as `3.` for the fourth of a list. */
+  /** The prefix of each path in `errors`, such as `3.` for the fourth of a list. */
   readonly prefix?: string
 }
 
 /**
- * Notes a taken unique set at each of its columns that the viewer may know of; the key of an e-mail at the e-mail. Who
- * has the values is told only to viewers who can see them there.
+ * Reports a taken unique set at each of its columns that the viewer may know of; the key of an e-mail at the e-mail.
+ * Which Entity has the values is revealed only to viewers who can see them there.
  */
 export function noteTaken(
   errors: Errors,
@@ -103,7 +103,7 @@ export function noteTaken(
   else note(errors, prefix.slice(0, -1), 'has a value that is taken')
 }
 
-/** The paths of a unique set of so many values `together`, and who has them, where that may be told. */
+/** The paths of a unique set with `together` values, and the Entity that has them, if it may be revealed. */
 interface TakenPaths {
   readonly paths: readonly string[]
   readonly by: string | undefined

@@ -7,7 +7,7 @@ import { type BodyColumn, ownColumns } from '../tables/columns.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 import { boundOf, hasLiveTarget, isReference } from './targets.ts'
 
-/** A new row, where every target is live and all of `more` holds. */
+/** Inserts a row, if every target is live and all of `more` holds. */
 export function insertSql(
   type: EntityType,
   columns: readonly BodyColumn[],
@@ -36,7 +36,7 @@ export function insertSql(
     SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
 }
 
-/** A new Entity, from the parameters. Its id and times are not bound, so they are null, but of the right type. */
+/** A new Entity, from the parameters. Its id and times are not bound, so they are typed nulls. */
 export function newRow(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): RowSource {
   const kinds = new Map<string, ColumnKind>([
     ...Object.entries(ownColumns),

@@ -8,9 +8,9 @@ import type { Disclosure } from '../viewer/disclosure.ts'
 
 /** Finds the live Entity that has given values of a unique set, for writes that match by it. */
 export interface MatchPlan {
-  /** The unique sets that the viewer may know of: their dot paths as they are sent, and their columns. */
+  /** The unique sets that the viewer may know of: their dot paths in bodies, and their columns. */
   readonly sets: readonly MatchedSet[]
-  /** Its id, if the viewer sees it and these values of it. The values are bound by the names of their columns. */
+  /** Its id, if the viewer sees it and these values. The values are bound by the names of their columns. */
   find(columns: readonly string[]): Statement
 }
 
@@ -19,7 +19,7 @@ export interface MatchedSet {
   readonly columns: readonly string[]
 }
 
-/** `seen`: the conditions under which the viewer sees the row `t`, and these columns of it. */
+/** `seen`: the conditions for seeing the row `t` and these columns of it. */
 export function compileMatches(
   type: EntityType,
   columns: readonly BodyColumn[],
@@ -47,7 +47,7 @@ export function compileMatches(
   }
 }
 
-/** The key of an e-mail is sent as the e-mail. */
+/** The unique sets of a type. The key of an e-mail is sent as the e-mail. */
 export function uniqueSets(type: EntityType): MatchedSet[] {
   return uniquesOf(type).map((columns) => ({
     columns,

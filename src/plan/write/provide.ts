@@ -14,7 +14,7 @@ import type { Viewer } from '../viewer/viewer.ts'
 import { newRow } from './insert.ts'
 import { defaultParams, updatedRow, updateShape } from './update.ts'
 
-/** A field that the server provides, and with what. */
+/** A field that the server provides, and its value. */
 export interface Provision {
   readonly field: ProvidedField
   readonly occasion: Occasion
@@ -40,7 +40,7 @@ export function compileProvisions(providers: Providers): Provisions | undefined 
   return fields.length === 0 ? undefined : new Provisions(fields, providers)
 }
 
-/** What the server provides for Entities of a type, when one of these viewers writes them. */
+/** The values that the server provides for Entities of a type when one of these viewers writes. */
 export class Provisions {
   readonly default: readonly Provision[]
   readonly create: readonly Provision[]
@@ -81,7 +81,7 @@ export class Provisions {
     })
   }
 
-  /** The same for the Entity `$id` as an update would leave it, behind its version. */
+  /** The same for the Entity `$id` as an update would leave it: its version, then the JSON list. */
   valuesOfChanged(asked: readonly Provision[], params: Params, partial: boolean): Statement {
     const sent = this.#columns.filter(({ name }) => Object.hasOwn(params, name))
     const update = { type: this.#type, columns: this.#columns, sent, partial }

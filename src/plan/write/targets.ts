@@ -4,7 +4,7 @@ import { id, param, type Sql, sql } from '../../store/sql.ts'
 import type { BodyColumn } from '../tables/columns.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 
-/** The value of a column, bound. */
+/** The bound value of a column. */
 export function boundOf({ name, kind }: BodyColumn): Sql {
   return param(name, kind)
 }
@@ -13,7 +13,7 @@ export function isReference({ field }: BodyColumn): boolean {
   return isPointing(field)
 }
 
-/** The reference is null, or its target is live and locked until the transaction ends. For a list: all of its targets. */
+/** That a reference is null or its target live, and locked until the transaction ends. For a list: all targets. */
 export function hasLiveTarget(column: BodyColumn, { lock, members }: Pick<Dialect, 'lock' | 'members'>): Sql {
   const { field, within } = column
   const value = boundOf(column)

@@ -9,7 +9,7 @@ import { type BodyColumn, nextVersion } from '../tables/columns.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 import { boundOf, hasLiveTarget, isReference } from './targets.ts'
 
-/** An update of some columns of a type, merged in (`partial`) or as a whole. */
+/** An update of some columns, as a merge (`partial`) or a replacement. */
 export interface Update {
   readonly type: EntityType
   readonly columns: readonly BodyColumn[]
@@ -17,12 +17,12 @@ export interface Update {
   readonly partial: boolean
 }
 
-/** What its SQL depends on, besides rules. */
+/** What the SQL of an update depends on, besides rules. */
 export function updateShape({ sent, partial }: Update): string {
   return `${partial}|${sent.map(({ name }) => name).join('|')}`
 }
 
-/** The change of the Entity `$id`, where every target is live and all of `more` holds. */
+/** Updates the Entity `$id`, if every target is live and all of `more` holds. */
 export function updateSql(
   { type, columns, sent, partial }: Update,
   dialect: Dialect,
@@ -60,7 +60,7 @@ export function updateSql(
 export function updatedRow({ type, columns, sent, partial }: Update, dialect: Dialect): RowSource {
   const names = new Set(sent.map(({ name }) => name))
   const next = (name: string) => {
-    // What is made from a text changes with it.
+    // A derived column changes with its text.
     const column = columns.find((one) => one.name === unfoldedColumn(name))
     if (column === undefined) return sql`t.${id(name)}`
     if (names.has(column.name)) return dialect.literal(param(name, column.kind), column.kind)
@@ -81,7 +81,7 @@ function filled(name: string, kind: ColumnKind, within: string | undefined): Sql
   return sql`CASE WHEN t.${id(within ?? '')} IS NULL THEN ${param(defaultName(name), kind)} ELSE t.${id(name)} END`
 }
 
-/** The old password must not have been changed meanwhile. `null`: the caller need not know it. */
+/** That the old password was not changed in the meantime. `null`: no password was required. */
 const isEpoch = sql`(${param('$epoch')} IS NULL OR ${id(TOKEN_EPOCH)} = ${param('$epoch')})`
 
 /** `If-Match`: the version is one of a text such as `|3|7|`; `null` matches any. */

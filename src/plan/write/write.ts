@@ -33,7 +33,7 @@ export interface WritePlan extends FaultsPlan, MatchPlan {
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
 }
 
-/** How an update is meant: as a merge or as a replacement, and which of its paths have rules of their own. */
+/** How an update is meant: as a merge or a replacement, and which paths in it have rules of their own. */
 export interface WriteManner {
   readonly partial: boolean
   readonly guarded: readonly string[]
@@ -46,7 +46,7 @@ export interface WriteRules {
   create(rowSource: RowSource): Sql | undefined
   update(rowSource: RowSource): Sql | undefined
   field(path: string, rowSource: RowSource, action: 'write' | 'change'): Sql | undefined
-  /** Under which a row is seen, and these columns of it. */
+  /** The conditions for seeing a row and these columns of it. */
   seen(rowSource: RowSource, columns: readonly string[]): readonly Sql[]
   /** The conditions behind a `Sight`. */
   sights(rowSource: RowSource): readonly Sql[]
@@ -93,7 +93,7 @@ class WriteSteps {
   readonly #rules: WriteRules
   readonly #defaults: Params
   readonly #newRow: RowSource
-  /** For most creates: nothing in the body has a rule of its own. */
+  /** For most creates: no path in the body has a rule of its own. */
   readonly #plainCreate: readonly Step[]
   readonly #steps = new ShapeCache<readonly Step[]>()
   readonly #verdicts = new ShapeCache<Statement>()
@@ -175,7 +175,7 @@ class WriteSteps {
     })
   }
 
-  /** That no check fails. Those of an update must read something that was sent: all others held when it was written. */
+  /** That no check fails. For an update, only checks that read something in the body: the others held before. */
   #isSound(row: RowSource, sent?: readonly BodyColumn[]): Sql[] {
     return this.#asked(sent).map((check) => sql`NOT (${check.broken(this.#checked(row))})`)
   }
@@ -183,7 +183,7 @@ class WriteSteps {
   #asked(sent: readonly BodyColumn[] | undefined): readonly CheckSql[] {
     const { checks } = this.#rules
     if (sent === undefined) return checks
-    // An object that is sent as a whole, or made by a merge, sets all of its columns.
+    // An object that is sent as a whole, or created by a merge, sets all of its columns.
     const set = new Set(sent.map(({ name }) => name))
     const within = new Set(this.#columns.filter((one) => set.has(one.within ?? '')).map(({ name }) => name))
     return checks.filter(({ reads }) => !reads.isDisjointFrom(set) || !reads.isDisjointFrom(within))
@@ -206,7 +206,7 @@ class WriteSteps {
     return this.#columns.filter(({ name }) => Object.hasOwn(params, name))
   }
 
-  /** The rule of the whole first, then that of each guarded path. */
+  /** The rule of the create first, then the rule of each guarded path. */
   #createRules(guarded: readonly string[]): (Sql | undefined)[] {
     const row = this.#newRow
     return [this.#rules.create(row), ...guarded.map((path) => this.#rules.field(path, row, 'write'))]

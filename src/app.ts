@@ -44,7 +44,7 @@ import * as takeback from './takeback.ts'
 import { Runner } from './work/runner.ts'
 import { Waker } from './work/waker.ts'
 
-/** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
+/** Config files can import `takeback` without a `node_modules` near them: they get the Takeback that runs. */
 Bun.plugin({
   name: 'takeback',
   setup(build) {
@@ -52,13 +52,13 @@ Bun.plugin({
   },
 })
 
-/** The Model that a file declares. */
+/** Loads the Model that a file declares. */
 export async function loadModel(file: string): Promise<Model> {
   const advice = 'name another file with --config, or create one with "takeback init"'
   return resolveFile(file, await loadDefault(file, advice))
 }
 
-/** What a file exports. `advice`: what to do if there is no such file. */
+/** Returns the default export of a file. `advice` tells the user what to do if there is no such file. */
 export async function loadDefault(file: string, advice: string): Promise<unknown> {
   if (!existsSync(file)) throw new StartError(`There is no ${file}: ${advice}.`)
   try {
@@ -73,7 +73,7 @@ export async function loadDefault(file: string, advice: string): Promise<unknown
   }
 }
 
-/** The Model of a declaration, which is in a file. */
+/** Resolves a declaration to its Model. The file is named in error messages. */
 export function resolveFile(file: string, declaration: unknown): Model {
   try {
     return resolve(declaration)
@@ -82,7 +82,7 @@ export function resolveFile(file: string, declaration: unknown): Model {
   }
 }
 
-/** Each with its line and column, where it has one: of a syntax error its own, of a thrown one the place in the file. */
+/** Lists the errors of a file that failed to load, each with its line and column in the file if they are known. */
 function mistakesIn(error: unknown, file: string): string[] {
   if (error instanceof AggregateError && error.errors.length > 0)
     return error.errors.flatMap((one) => mistakesIn(one, file))
@@ -115,29 +115,29 @@ export interface App {
 }
 
 interface Opening {
-  /** Whom it tells what happens; nobody if left out. */
+  /** Receives the events of the app. Default: nobody does. */
   readonly observer?: Observer
   readonly onLost?: (error: unknown) => void
-  /** Whether the declaration may be one that the database has left behind. */
+  /** Whether the declaration may be older than the one that the database was migrated to. */
   readonly back?: boolean
-  /** The declaration whose plan was shown (`Preview`), if it must be that one. */
+  /** The declaration that the plan was shown for (`Preview`). If given, the migration must be that one. */
   readonly shown?: string | undefined
-  /** Where it listens. */
+  /** The address that the app listens on. */
   readonly url?: string
   /** Parts besides Takeback's own. */
   readonly parts?: readonly Part[]
-  /** Compiled before, from the same Model for an empty database of the same kind. */
+  /** Plans that were compiled from the same Model, for an empty database of the same kind. */
   readonly plans?: Plans
 }
 
 interface Starting extends Omit<Opening, 'observer' | 'url'> {
-  /** Default: the address in the configuration. */
+  /** The server to listen with. Default: a new one, at the address in the configuration. */
   readonly bound?: BoundServer
   /** Whether recurring work runs by itself. Default: true. */
   readonly recurs?: boolean
 }
 
-/** open → migrate → compile: all but the listening. */
+/** Opens the database, migrates it and compiles the Plans: everything but listening. */
 export async function openApp(
   config: Config,
   model: Model,
@@ -147,7 +147,7 @@ export async function openApp(
   const all = [...parts, codePart, ...more]
   try {
     const served = servedOf(config, model, more)
-    // Refusals come before the database is changed.
+    // A start is refused before the database is changed.
     const secret = config.secret ?? (await store.secret())
     const legacy = await migrateTo(model, store, { back, shown })
     const signing = secret ?? (await store.keepSecret())
@@ -175,7 +175,7 @@ export async function openApp(
   }
 }
 
-/** A piece from each part. */
+/** Puts the Context together, with one piece from each part. */
 function contextOf(opened: Opened, more: readonly Part[]): Omit<Context, 'document'> {
   const past = pastPart.compile(opened)
   return {
@@ -191,7 +191,7 @@ function contextOf(opened: Opened, more: readonly Part[]): Omit<Context, 'docume
   }
 }
 
-/** Brings the database to the declaration, and tells what it has from former ones. */
+/** Migrates the database to the declaration, and returns what is left from former declarations. */
 async function migrateTo(model: Model, store: Store, how: Migrating): Promise<Legacy> {
   const broken = brokenChecks(model, store.dialect)
   const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { ...how, broken })
@@ -206,16 +206,16 @@ function closeOpened({ waker, store }: Opened): Promise<void> {
 
 export interface Running extends App {
   readonly url: string
-  /** Who makes tasks from the journal. */
+  /** The followers, which make tasks from the journal. */
   readonly followers: readonly Follower[]
-  /** Goes on serving for so long, but tells balancers to send requests elsewhere. */
+  /** Serves for this many more milliseconds, but tells load balancers to send requests elsewhere. */
   drain(ms: number): Promise<void>
 }
 
-/** How long a database that does not answer may put off the end. */
+/** How long a database that does not answer may delay the shutdown. */
 const KEEP_MS = 1000
 
-/** The whole service. Binds first: a start that fails must leave the database as it was. */
+/** Starts the whole service. It binds the port first: a start that fails must leave the database unchanged. */
 export async function startApp(
   config: Config,
   model: Model,
@@ -225,7 +225,7 @@ export async function startApp(
   try {
     const app = await openApp(config, model, { ...opening, observer, url: bound.url })
     const followers = app.parts.flatMap((part) => part.followers?.(app.context) ?? [])
-    // Before anything is written: new followers begin here. If the database does not answer, they begin later.
+    // New followers begin before anything is written, or later if the database does not answer.
     await Promise.all(followers.map((follower) => follower.prepare().catch(() => {})))
     return serveOn(bound, config, app, { followers, recurs })
   } catch (error) {
@@ -272,7 +272,7 @@ function serveOn(bound: BoundServer, config: Config, app: App, beside: Backgroun
     async drain(ms) {
       context.health.stop()
       server.endConnections()
-      // Other instances go on with it at once.
+      // Background work stops at once, so that other instances take it over.
       await Promise.all([stopWork(), Bun.sleep(ms)])
     },
     async close() {
@@ -289,7 +289,7 @@ interface BackgroundWork {
   readonly recurs: boolean
 }
 
-/** Background work, until the function that it returns is called. */
+/** Starts background work, and returns the function that stops it. */
 function startWork({ context, parts }: App, { followers, recurs }: BackgroundWork): () => Promise<unknown> {
   const { work } = context
   for (const { recurring, queues } of parts) {
@@ -322,20 +322,20 @@ function settingsOf(
   const secrets = previousSecret === undefined ? ([signing] as const) : ([signing, previousSecret] as const)
   const url = mail.url ?? bound
   const addresses = [url, ...(mail.appUrl === undefined ? [] : [mail.appUrl])]
-  // Any origin may read the API if so configured, but codes are sent only to those that are named.
+  // With `*` any origin may read the API, but codes of providers are sent only to origins that are named.
   const named = allowedOrigins.filter((one) => one !== '*')
   const returnOrigins = new Set([...addresses.map((one) => new URL(one).origin), ...named])
   const signIn = mail.appUrl ?? (console ? `${url}/console/` : undefined)
   return { version, secrets, rates, explainDenials, mail: { ...mail, url, signIn }, providers, returnOrigins }
 }
 
-/** A browser that opens the address of the server is led to the console, or to the reference. */
+/** Redirects a browser from the root of the server to the console, or to the API reference. */
 function rootOf({ console, docs }: Config): Route[] {
   if (console) return [redirect('/', '/console/')]
   return docs ? [redirect('/', '/docs')] : []
 }
 
-/** The examples on the page point to where it is served. */
+/** The examples on the page use the address of the server. */
 function docsPages(model: Model, url: string, offered: Offered): Route[] {
   const load = whenAsked(async () => {
     const { pageOf, scriptHash } = await import('./openapi/page.ts')
@@ -344,12 +344,12 @@ function docsPages(model: Model, url: string, offered: Offered): Route[] {
   return [htmlPage('/docs', load)]
 }
 
-/** What describes all of it takes longer to make than all the rest, and few ever ask for it: made when the first one does. */
+/** Makes a value when it is first asked for: the OpenAPI document takes longer than the rest, and few read it. */
 function whenAsked<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
     made ??= make().catch((error) => {
-      // The next one may have more luck.
+      // The next call tries again.
       made = undefined
       throw error
     })

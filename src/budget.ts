@@ -3,7 +3,7 @@
  * the answer when it is exceeded; a test compares the page with this file. A new limit is a line here and a row there.
  */
 export const budget = {
-  // What is sent.
+  // What a request sends.
   bodyBytes: 1024 * 1024,
   bodyDepth: 64,
   tokenBytes: 4096,
@@ -17,7 +17,7 @@ export const budget = {
   // While the server starts.
   startWaitMs: 5000,
 
-  // How the server is.
+  // Health.
   slowMs: 50,
   slowStatements: 100,
   slowCharacters: 2000,
@@ -26,7 +26,7 @@ export const budget = {
   probeMs: 2000,
   freeBytes: 1024 * 1024,
 
-  // How often somebody calls.
+  // Rate limits.
   signUpsBurst: 200,
   signUpsPerMinute: 20,
   writesBurst: 2000,
@@ -74,7 +74,7 @@ export const budget = {
   keyUsedMinutes: 5,
   keyShapes: 100,
 
-  // What is asked for.
+  // What a request asks for.
   pageDefault: 20,
   pageEntities: 200,
   expressionBytes: 4096,
@@ -103,7 +103,7 @@ export const budget = {
   expandDepth: 3,
   expandReverse: 20,
 
-  // What is read beside everything else, where the database is a file.
+  // What a read costs, where the database is a file.
   readers: 4,
   readerQueue: 200,
 
@@ -118,7 +118,7 @@ export const budget = {
   stackVersions: 1000,
   explainedVersions: 1000,
 
-  // What one step of a long job changes.
+  // What one step of background work changes.
   stepEntities: 500,
   stepRows: 5000,
 
@@ -128,7 +128,7 @@ export const budget = {
   codeDepth: 10,
   reactionMs: 60_000,
 
-  // What is done beside requests.
+  // Background work.
   leaseMs: 30_000,
   leaseRenewals: 3,
   workLookMs: 1000,
@@ -165,7 +165,7 @@ export const budget = {
   // What is mailed.
   mailMs: 20_000,
 
-  // What is answered.
+  // What an answer contains.
   answerBytes: 16 * 1024 * 1024,
   keptBytes: 1024 * 1024,
   keptDayBytes: 16 * 1024 * 1024,
@@ -179,20 +179,20 @@ export const budget = {
   namedObstacles: 20,
   namedChanges: 100,
   namedConflicts: 20,
-  /** Ids of rows that stand against a migration, for each reason. */
+  /** How many ids of rows that prevent a migration are named, for each reason. */
   migrationRows: 1000,
 
   // What is logged.
   logCharacters: 4 * 1024 * 1024,
 } as const
 
-/** So many at once, then so many a second. */
+/** A rate limit: a burst, and how fast it refills. */
 export interface Rate {
   readonly burst: number
   readonly perSecond: number
 }
 
-/** How often one address or one user may call; undefined: as often as they like. */
+/** The rate limits for each address or user; undefined means no limit. */
 export interface Rates {
   readonly signUps: Rate | undefined
   readonly writes: Rate | undefined

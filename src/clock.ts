@@ -11,12 +11,12 @@
  * `test/clocks.test.ts` has the list of those who ask the wall clock.
  */
 
-/** How far a time may lie ahead where nothing is wrong: transactions overlap, and clocks are corrected in small steps. */
+/** How far ahead a correct time may be: transactions overlap, and clocks are corrected in small steps. */
 export const SKEW_MS = 5000
 
 /**
- * Whether a moment has passed that is set at most `ms` ahead. One that lies further ahead was set by a wrong clock: it
- * counts as passed too. Twice as far is let be, so that a clock that is corrected ends nothing.
+ * Whether a time that was set at most `ms` ahead has passed. A time more than twice as far ahead was set by a wrong
+ * clock, and counts as passed too. The factor of two is tolerance: a small correction of a clock must not end anything.
  */
 export function hasPassed(moment: number, ms: number, now = Date.now()): boolean {
   return moment <= now || moment > now + 2 * ms

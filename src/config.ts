@@ -7,43 +7,43 @@ import { hidePassword, isMemory, type Limits, type Location, MEMORY } from './st
 import { parseAddress } from './store/postgres/address.ts'
 import { faultOfSecret } from './store/secret.ts'
 
-/** Where and how to run: flags win over the environment, which wins over the defaults here. Never in the declaration. */
+/** Where and how to run. Flags win over the environment, which wins over the defaults here. None of it is declared. */
 export interface Config {
   readonly file: string
   readonly database: Location
   readonly host: string
   readonly port: number
-  /** How long it continues to serve after a signal to stop; undefined: depends on the signal. */
+  /** How long the server goes on serving after a signal to stop; undefined: depends on the signal. */
   readonly drainMs: number | undefined
   readonly log: LogFormat
   readonly trustedProxies: readonly string[]
   readonly allowedOrigins: readonly string[]
-  /** Of the admin that the first start makes. */
+  /** The e-mail address of the admin that the first start makes. */
   readonly adminEmail: string | undefined
-  /** Signs tokens. */
+  /** The secret that signs tokens. */
   readonly secret: string | undefined
-  /** Tokens that it has signed are still accepted. */
+  /** The former secret. Tokens that it has signed are still accepted. */
   readonly previousSecret: string | undefined
-  /** Whether refusals name the rule behind them: while developing only. */
+  /** Whether refusals name the rule that denied the request. For development only. */
   readonly explainDenials: boolean
-  /** Whether `?token=` is taken. */
+  /** Whether `?token=` is accepted. */
   readonly queryToken: boolean
   /** Whether `/docs` and the OpenAPI document are served. */
   readonly docs: boolean
   /** Whether the web console is served. */
   readonly console: boolean
-  /** How often somebody may call. */
+  /** The rate limits. */
   readonly rates: Rates
   /** Scheduled backups, if any. */
   readonly backups: BackupPlan | undefined
   readonly mail: MailConfig
-  /** Through whom people can log in. */
+  /** The providers through which people can log in. */
   readonly providers: readonly ProviderConfig[]
 }
 
-/** A provider of OpenID Connect. */
+/** An OpenID Connect provider. */
 export interface ProviderConfig {
-  /** As it stands in URLs. */
+  /** The name of the provider in URLs. */
   readonly name: string
   readonly issuer: URL
   readonly clientId: string
@@ -52,20 +52,20 @@ export interface ProviderConfig {
 
 /** How mails are sent, and where their links lead. */
 export interface MailConfig {
-  /** `smtp[s]://user:password@host:port`; without it, mails are written to files. */
+  /** `smtp[s]://user:password@host:port`. Without it, mails are written to files. */
   readonly smtp: URL | undefined
   readonly from: string
-  /** The folder for mails if there is no SMTP server. */
+  /** The folder for mails, if there is no SMTP server. */
   readonly outbox: string
-  /** Where people reach this server. Default: where it listens. */
+  /** The public address of this server. Default: the address that it listens on. */
   readonly url: string | undefined
-  /** Where the pages of the app are. */
+  /** The address of the app's own pages. */
   readonly appUrl: string | undefined
 }
 
 export interface BackupPlan {
   readonly everyMs: number
-  /** How many are kept. */
+  /** How many backups are kept. */
   readonly keep: number
   readonly folder: string
   readonly passphraseFile: string | undefined
@@ -135,7 +135,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
   })
 }
 
-/** Where backups go that nobody has named a place for. */
+/** The default folder for backups. */
 export const BACKUP_FOLDER = 'backups'
 
 function readBackups(
@@ -184,7 +184,7 @@ function readMail(
 
 const PROVIDER = 'TAKEBACK_OIDC_'
 
-/** `TAKEBACK_OIDC_GOOGLE=https://accounts.google.com,client_id,client_secret`. Never as a flag: others can read those. */
+/** Reads `TAKEBACK_OIDC_GOOGLE=https://accounts.google.com,client_id,client_secret`. No flag: others can read flags. */
 function readProviders(environment: Environment): ProviderConfig[] {
   const variables = Object.keys(environment).filter((one) => one.startsWith(PROVIDER) && environment[one])
   return variables.sort().map((variable) => {
@@ -224,7 +224,7 @@ function readSmtp(text: string | undefined): URL | undefined {
   return url
 }
 
-/** Without a `/` at its end. */
+/** Reads a base URL, and removes the `/` at its end. */
 function readBase(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -234,7 +234,7 @@ function readBase(flag: string, text: string | undefined): string | undefined {
 }
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-/** Timers do not wait for longer. */
+/** Timers cannot wait longer than this. */
 const DAYS_MAX = 24
 
 function readDuration(flag: string, text: string): number {
@@ -245,10 +245,10 @@ function readDuration(flag: string, text: string): number {
   return ms
 }
 
-/** A database that has no file, and is lost when the process ends. */
+/** A database in memory, which is lost when the process ends. */
 export const IN_MEMORY = 'sqlite::memory:'
 
-/** `sqlite:data/takeback.db`, `sqlite::memory:` or `postgres://user:password@host/name`. */
+/** Reads `sqlite:data/takeback.db`, `sqlite::memory:` or `postgres://user:password@host/name`. */
 export function readDatabase(url: string, limits: Limits, flag = '--database'): Location {
   const { statementMs } = limits
   if (/^sqlite:(\/\/\/?)?:memory:$/.test(url)) return { kind: 'sqlite', path: MEMORY, statementMs }
@@ -272,7 +272,7 @@ function readPort(text: string): number {
   return port
 }
 
-/** What a server asks of a database. */
+/** Reads the limits of a database: connections and timeouts. */
 export function readLimits(flags: Flags, environment: Environment): Limits {
   const setting = (flag: keyof Flags, variable: string) => flags[flag] ?? (environment[variable] || undefined)
   return {
@@ -303,7 +303,7 @@ function readDrain(text: string | undefined): number | undefined {
   return text === undefined ? undefined : readSeconds('drain', text, 0)
 }
 
-/** `--no-docs`, or `TAKEBACK_NO_DOCS=1`. */
+/** Reads a switch such as `--no-docs` or `TAKEBACK_NO_DOCS=1`. */
 function readSwitch(flags: Flags, environment: Environment, flag: keyof Flags): boolean {
   if (flags[flag] !== undefined) return true
   const variable = `TAKEBACK_${flag.toUpperCase().replaceAll('-', '_')}`
@@ -322,8 +322,8 @@ const RATE_NAMES = { signups: 'signUps', writes: 'writes', reads: 'reads' } as c
 const SECONDS = { s: 1, m: 60, h: 3600 } as const
 
 /**
- * `signups=200/20m,writes=2000/100s,reads=off,streams=1000`: so many at once, then so many a second, minute or hour; of
- * streams, how many are open.
+ * Reads `signups=200/20m,writes=2000/100s,reads=off,streams=1000`: for each rate the burst, then the refill per second,
+ * minute or hour; for streams how many may be open.
  */
 function readRates(text: string | undefined): Rates {
   const rates: { -readonly [Name in keyof Rates]: Rates[Name] } = { ...defaultRates }

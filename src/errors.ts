@@ -1,6 +1,6 @@
 import { budget } from './budget.ts'
 
-/** Every way in which a request can fail. `docs/errors.md` and the OpenAPI document are held against it by a test. */
+/** Every way in which a request can fail. A test compares `docs/errors.md` and the OpenAPI document with it. */
 export const catalogue = {
   malformed_json: { status: 400, message: 'The body is not valid JSON in UTF-8.' },
   not_an_object: { status: 400, message: 'The body must be a JSON object.' },
@@ -125,10 +125,10 @@ export const catalogue = {
 
 export type Code = keyof typeof catalogue
 
-/** What is wrong with an input: dot path → sentences. A Map, so that a key named `__proto__` is a key like any other. */
+/** The failures of an input: dot path → sentences. A Map, so that a key named `__proto__` is a key like any other. */
 export type Errors = Map<string, string[]>
 
-/** How many sentences an `Errors` has, and how many more it would have without a limit. */
+/** How many sentences an `Errors` has, and how many the limit has left out. */
 const tallies = new WeakMap<Errors, { kept: number; more: number }>()
 
 function tallyOf(errors: Errors): { kept: number; more: number } {
@@ -141,8 +141,8 @@ function tallyOf(errors: Errors): { kept: number; more: number } {
 }
 
 /**
- * Returns undefined, so that a check can end with it. Past the limit failures are only counted, with any path:
- * a long path costs nothing until it is looked at, nor does a sentence that takes work to make.
+ * Adds a failure. Returns undefined, so that a check can end with it. Past the limit failures are only counted. Then
+ * neither the path is shortened nor the sentence made, so even long ones cost nothing.
  */
 export function note(errors: Errors, path: string, sentence: string | (() => string)): undefined {
   const tally = tallyOf(errors)
@@ -160,38 +160,38 @@ export function note(errors: Errors, path: string, sentence: string | (() => str
   tally.kept++
 }
 
-/** Adds all failures of another. */
+/** Adds all failures of another `Errors`. */
 export function noteAll(errors: Errors, others: Errors): void {
   for (const [path, sentences] of others) for (const one of sentences) note(errors, path, one)
   tallyOf(errors).more += tallyOf(others).more
 }
 
-/** Whether there are failures that are not named: then a path that is not in it may be wrong as well. */
+/** Whether failures were left out: then a path without a failure may be wrong as well. */
 export function isOverfull(errors: Errors): boolean {
   return tallyOf(errors).more > 0
 }
 
-/** As they are sent. */
+/** The failures as they are sent. */
 export function shownErrors(errors: Errors): Record<string, string[]> {
   const { more } = tallyOf(errors)
   const shown = Object.fromEntries(errors)
   return more === 0 ? shown : { ...shown, '': [...(shown[''] ?? []), `and ${more} more`] }
 }
 
-/** Replaces the middle by `…`, or the end if no last characters are kept. */
+/** Replaces the middle of a text by `…`, or its end if `last` is 0. */
 function shortened(text: string, most: number, last = Math.floor(most / 2)): string {
   if (text.length <= most) return text
   return `${text.slice(0, most - last - 1)}…${last === 0 ? '' : text.slice(-last)}`.toWellFormed()
 }
 
-/** A failure of the catalogue. It is thrown anywhere and answered in one place. */
+/** A failure of the catalogue. It may be thrown anywhere, and is answered in one place. */
 export class Failure extends Error {
   readonly code: Code
   readonly errors: Errors | undefined
   readonly headers: Readonly<Record<string, string>>
-  /** The rule behind it, for developers only. */
+  /** The rule that denied the request, for developers only. */
   readonly denied: string | undefined
-  /** What the answer has besides, by key. */
+  /** Additional keys of the answer. */
   readonly more: Readonly<Record<string, unknown>>
 
   constructor(
@@ -202,7 +202,7 @@ export class Failure extends Error {
       cause?: unknown
       denied?: string
       more?: Record<string, unknown>
-      /** In place of the catalogue's. */
+      /** Replaces the message of the catalogue. */
       message?: string
     } = {},
   ) {
@@ -215,7 +215,7 @@ export class Failure extends Error {
   }
 }
 
-/** Code of the user's has taken too long. It still runs: `later` is what comes of it. */
+/** The user's code has taken too long. It still runs: `later` settles when it ends. */
 export class TooLate extends Failure {
   readonly later: Promise<unknown>
 
@@ -225,7 +225,7 @@ export class TooLate extends Failure {
   }
 }
 
-/** The data have moved on without this server. */
+/** The failure of a server whose database was migrated to a newer declaration. */
 export function outdated(cause?: unknown): Failure {
   return new Failure('outdated', { cause, headers: { 'Retry-After': '5' } })
 }
@@ -234,7 +234,7 @@ export function invalid(errors: Errors): Failure {
   return new Failure('invalid_data', { errors })
 }
 
-/** The failure of one item of a list: its paths get the position as a prefix. */
+/** Returns the failure of one item of a list: its paths get the item's position as a prefix. */
 export function placed(failure: Failure, at: number): Failure {
   const errors: Errors = new Map()
   for (const [path, sentences] of failure.errors ?? [])
@@ -250,10 +250,10 @@ export function placed(failure: Failure, at: number): Failure {
   })
 }
 
-/** One failing path, the commonest case. */
+/** A failure at one path, the commonest case. */
 export function invalidAt(path: string, sentence: string): Failure {
   return invalid(new Map([[path, [sentence]]]))
 }
 
-/** A mistake of the person who starts Takeback: shown as its sentences, without a stack, with exit code 1. */
+/** A mistake of the person who starts Takeback. Its message is printed without a stack, and the exit code is 1. */
 export class StartError extends Error {}

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path'
 
 /**
- * How this Takeback is packed: not at all, as a bundle (one file each for the command line and for readers, see
- * `build/bundle.js`), or as a binary, which has its runtime in it and starts itself where others start Bun with a file.
+ * How this Takeback is packaged: as sources, as a bundle (one file each for the command line and for readers, see
+ * `build/bundle.js`), or as a binary, which contains its runtime and starts itself where others start Bun with a file.
  */
 type Packaging =
   | { readonly kind: 'sources' }
@@ -11,12 +11,12 @@ type Packaging =
 
 let packaging: Packaging = { kind: 'sources' }
 
-/** The entry of the binary calls this before anything else. */
+/** Called first by the entry of the binary. */
 export function runAsBinary(): void {
   packaging = { kind: 'binary' }
 }
 
-/** The entry of the bundle, which is this file, calls this before anything else. */
+/** Called first by the entry of the bundle, which is `file`. */
 export function runAsBundle(file: string): void {
   packaging = { kind: 'bundle', file }
 }
@@ -25,13 +25,13 @@ export function isBinary(): boolean {
   return packaging.kind === 'binary'
 }
 
-/** How the command line starts itself. `source`: the file to start where nothing is packed. */
+/** Returns the command that starts the command line again. `source`: the file to start if the sources run. */
 export function commandOf(source: string): string[] {
   if (packaging.kind === 'binary') return [process.execPath]
   return [process.execPath, packaging.kind === 'bundle' ? packaging.file : source]
 }
 
-/** The folder of the package. `source`: the same, where nothing is packed. */
+/** Returns the folder of the package. `source`: that folder if the sources run. */
 export function homeOf(source: string): string {
   return packaging.kind === 'bundle' ? join(dirname(packaging.file), '..', '..') : source
 }
@@ -40,11 +40,11 @@ const READER = '--reader'
 
 interface ReaderStart {
   readonly command: string[]
-  /** A folder where neither settings nor variables of the user are found. */
+  /** A folder in which Bun finds no settings or variables of the user. */
   readonly cwd: string
 }
 
-/** How a process that reads a database for a server is started. `source`: the file to start where nothing is packed. */
+/** Returns how to start a process that reads the database for a server. `source`: its file if the sources run. */
 export function readerStart(source: string): ReaderStart {
   if (packaging.kind === 'binary')
     return { command: [process.execPath, READER], cwd: dirname(process.execPath) }

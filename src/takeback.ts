@@ -1,4 +1,4 @@
-/** What `import … from 'takeback'` gives in a `takeback.config.ts`. */
+/** The exports of `takeback`, which a `takeback.config.ts` imports. */
 export type * from './declare/api-types.ts'
 export type {
   CaseQuestion,

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * Says in the log which account a login was about, without the e-mail. It takes the server's secret to make one, so that
- * nobody who reads the log can try e-mails until one fits.
+ * Names an account in the log without its e-mail. The digest is made with the server's secret, so that nobody who reads
+ * the log can try e-mails until one matches.
  */
 export function accountDigest(secret: string): (account: string) => string {
   return (account) =>

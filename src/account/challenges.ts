@@ -9,8 +9,8 @@ const DIGEST_BYTES = 16
 const LIFETIME_MS = budget.challengeMinutes * 60_000
 
 /**
- * What an authenticator signs. It is signed by the server and says when it expires, so that nothing is stored before it is
- * used. `purpose` says what it is good for, and for whom.
+ * Makes a challenge for an authenticator to sign. The server signs it and puts its expiry into it, so that nothing is
+ * stored before it is used. `purpose` says what the challenge is for, and for whom.
  */
 export function newChallenge(tokens: Tokens, purpose: string): string {
   const time = Buffer.alloc(TIME_BYTES)
@@ -19,7 +19,7 @@ export function newChallenge(tokens: Tokens, purpose: string): string {
   return Buffer.concat([head, digestOf(tokens, purpose, head)]).toString('base64url')
 }
 
-/** Whether it is one of this server's that has not expired. Whether it was used, the database knows. */
+/** Whether this server made the challenge and it has not expired. The database knows whether it was used. */
 export function isChallenge(tokens: Tokens, purpose: string, challenge: string): boolean {
   const bytes = Buffer.from(challenge, 'base64url')
   const head = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES)

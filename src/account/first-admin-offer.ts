@@ -5,20 +5,20 @@ import type { Store } from '../store/store.ts'
 
 const META = sql`"takeback_meta"`
 const KEY = word('first admin')
-/** What stands there once somebody uses the account of the first admin, or has made it. */
+/** The value once somebody uses the account of the first admin, or has created it. */
 const MADE = 'made'
 
-/** That the account of the first admin is still to be had. */
+/** An offer: the account of the first admin is still free to take. */
 export interface FirstAdminOffer {
-  /** The account that the first start has made, for somebody to take over; `null` if it could not make one. */
+  /** The account that the first start created, for somebody to take over; `null` if it could not create one. */
   readonly id: number | null
-  /** From this the token is made that the terminal shows. */
+  /** The terminal shows a token that is made from this. */
   readonly nonce: string
 }
 
 /**
- * What the database says about the first admin. It is on offer from the first start until somebody logs in with the printed
- * password, or makes the account their own: by compare-and-set, so only one of many can.
+ * The offer of the first admin's account, as the database has it. It stands from the first start until somebody logs in
+ * with the printed password, or takes the account over. That is a compare-and-set, so only one of many succeeds.
  */
 export class FirstAdminOffers {
   readonly #store: Store
@@ -47,7 +47,7 @@ export class FirstAdminOffers {
     this.take = [step(dialect, 'take', 'some', sql`${set} AND "value" = ${param('$offer')} RETURNING "key"`)]
   }
 
-  /** Undefined if there never was an offer. */
+  /** Reads the offer; undefined if there never was one. */
   async read(): Promise<FirstAdminOffer | typeof MADE | undefined> {
     const [row] = await this.#store.read(this.#read, {})
     if (row === undefined) return undefined
@@ -60,13 +60,13 @@ export class FirstAdminOffers {
     await this.#store.write(this.#offer, { $offer: offerText({ id, nonce }) })
   }
 
-  /** It is used: nobody else can take it over. */
+  /** Marks the account as used: nobody else can take it over. */
   async settle(): Promise<void> {
     await this.#store.write(this.#settle, {})
   }
 }
 
-/** As it stands in the database. */
+/** The offer as the database stores it. */
 export function offerText({ id, nonce }: FirstAdminOffer): string {
   return JSON.stringify({ id, nonce })
 }

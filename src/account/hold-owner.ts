@@ -7,9 +7,9 @@ import { type Step, step } from '../store/step.ts'
 export const OWNER = 'owner'
 
 /**
- * The first step of every transaction that stores something for a user: it is refused if the user is gone, and a purge of
- * the user waits until the transaction has ended, and erases what it has stored. `idParam` has the id of the user; steps
- * are compiled once for each Entity type. `alone`: others that store the same wait too, so that none is one too many.
+ * The first step of every transaction that stores something for a user. It is refused if the user is gone. A purge of
+ * the user waits until the transaction has ended, and erases what it stored. `idParam` has the id of the user; steps
+ * are compiled once for each Entity type. `alone`: others that store the same wait too, so that a limit holds.
  */
 export function ownerHold(dialect: Dialect, idParam: string, alone = false): (entity: string) => Step {
   const lock = dialect.lock?.[alone ? 'toChange' : 'toExist']
@@ -17,8 +17,8 @@ export function ownerHold(dialect: Dialect, idParam: string, alone = false): (en
 }
 
 /**
- * The same for what is allowed by a state of the account, which was checked before the transaction: it is refused if the
- * e-mail or the password have changed since. Where `$held_key` and `$held_hash` are null, any state will do.
+ * The same for a transaction that depends on the state of the account, which was checked before. The step is refused if
+ * the e-mail or the password has changed since. If `$held_key` and `$held_hash` are null, any state will do.
  */
 export function accountHold(dialect: Dialect, name: string): (entity: string) => Step {
   const isAsBefore = (column: string, held: string) =>
@@ -33,9 +33,9 @@ export function accountHold(dialect: Dialect, name: string): (entity: string) =>
 export const SESSION = 'session of the caller'
 
 /**
- * For transactions that add a way into an account: refused if the session that asks for it has ended. Instances remember
- * sessions for a moment, and what is added in that moment would outlast it. It comes behind steps that lock the same user
- * more strictly, so that two of these do not wait for each other.
+ * For transactions that add a way into an account: refused if the session of the caller has ended. Instances remember
+ * sessions for a moment, and something added in that moment would outlast the session. It comes after steps that lock
+ * the same user more strictly, so that two such transactions do not deadlock.
  */
 export function sessionHold(dialect: Dialect): (entity: string) => Step {
   const ended = sql`EXISTS (SELECT 1 FROM "takeback_ended_sessions" s WHERE s."session" IN (${param('$calling_session')}, ${param('$calling_token')}))`

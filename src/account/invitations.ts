@@ -5,17 +5,17 @@ import type { Store } from '../store/store.ts'
 import { type AccountState, INVITE, stateDigest } from './links.ts'
 import type { FactorOwner } from './second-factors.ts'
 
-/** Who was invited. */
+/** An invitation of a user. */
 export interface Invitation extends FactorOwner {
-  /** The state of the account, as links have it: whoever has set a password since is in another one. */
+  /** The digest of the account's state when the user was invited. It no longer matches once a password is set. */
   readonly bound: string
-  /** The key of the e-mail address that it was mailed to; empty if it was mailed before this was kept. */
+  /** The key of the e-mail address that it was mailed to; empty if it was mailed before addresses were stored. */
   readonly address: string
   readonly until: string
   readonly expired: boolean
 }
 
-/** Whether the user has set no password yet. The e-mail address may have been corrected since. */
+/** Whether the user has not set a password yet. The e-mail address may have been corrected since. */
 export function isInvitationOpen({ bound, address }: Invitation, { key, hash }: AccountState): boolean {
   return stateDigest(address === '' ? key : address, hash) === bound
 }
@@ -25,7 +25,7 @@ export function hasWorkingLink({ bound, expired }: Invitation, { key, hash }: Ac
   return !expired && stateDigest(key, hash) === bound
 }
 
-/** The invitations, whether their links still work or not. */
+/** All invitations, whether or not their links still work. */
 export class Invitations {
   readonly #store: Store
   readonly #behind: Statement
@@ -67,7 +67,7 @@ export class Invitations {
     }
   }
 
-  /** So many behind an account. */
+  /** The next invitations after an account, at most `most`. */
   async behind({ entity, id }: FactorOwner, most: number): Promise<readonly Invitation[]> {
     const rows = await this.#store.read(this.#behind, { $entity: entity, $id: id, $most: most })
     return rows.map(this.#read)

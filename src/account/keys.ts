@@ -12,7 +12,7 @@ import type { CallingSession } from './sessions.ts'
 const USED_MS = budget.keyUsedMinutes * 60_000
 const KNOWN_MAX = 10_000
 
-/** What its owner decides about a key. */
+/** The properties of a key that its owner sets. */
 export interface KeyTerms {
   readonly name: string
   readonly expires_at: string | null
@@ -21,7 +21,7 @@ export interface KeyTerms {
   readonly agent: boolean
 }
 
-/** In whose name a key acts. */
+/** The user in whose name a key acts. */
 export interface KeyOwner {
   readonly entity: string
   readonly id: number
@@ -37,18 +37,18 @@ export interface AccessKey extends KeyTerms {
   readonly ended_at: string | null
 }
 
-/** Who makes or changes a key. */
+/** The caller who makes or changes a key. */
 export interface KeyWriter {
   readonly calling: CallingSession
   readonly signal: AbortSignal
 }
 
-/** Keys for programs, which act in the name of a user. The database has only digests of them. */
+/** Keys for programs, which act in the name of a user. The database stores only their digests. */
 export class AccessKeys {
   readonly #store: Store
   readonly #statements: KeyStatements
   readonly #hold: (entity: string) => Step
-  /** When each was last noted as used, by `performance.now()`. */
+  /** When the use of each key was last noted, by `performance.now()`. */
   readonly #used = new Map<number, number>()
 
   constructor(store: Store) {
@@ -58,8 +58,8 @@ export class AccessKeys {
   }
 
   /**
-   * A new key: its id, and the text that is shown once. Or why there is none: its owner is gone or the session that asks
-   * for it has ended, or there are too many.
+   * Makes a key. Returns its id, and the text that is shown once. Or why there is none: `gone` if its owner is gone or
+   * the session of the caller has ended, `many` if the owner has too many keys.
    */
   async make(
     owner: KeyOwner,
@@ -92,7 +92,7 @@ export class AccessKeys {
     return row === undefined ? undefined : keyOf(row)
   }
 
-  /** Those of a user, or of everybody, that were not ended by hand: so many, by their ids. */
+  /** Lists keys of a user, or of everybody, in pages by id. Those that were ended by hand are left out. */
   async list(
     owner: KeyOwner | undefined,
     { after, most }: { readonly after: number; readonly most: number },
@@ -105,29 +105,29 @@ export class AccessKeys {
     return rows.map(keyOf)
   }
 
-  /** False if it has ended, or if the session has. */
+  /** Changes a key. False if the key or the caller's session has ended. */
   async change(id: number, terms: KeyTerms, { calling, signal }: KeyWriter): Promise<boolean> {
     const params = { ...termParams(terms), ...calling.params, $id: id }
     return (await this.#store.write([...calling.steps, ...this.#statements.change], params, signal)).done
   }
 
-  /** The step that ends a key: `$key`. */
+  /** The step that ends the key `$key`. */
   get end(): Step {
     return this.#statements.end
   }
 
-  /** The step that ends all keys of a user: `$keys_entity`, `$keys_of`. */
+  /** The step that ends all keys of the user `$keys_entity`, `$keys_of`. */
   get endAll(): Step {
     return this.#statements.endAll
   }
 
-  /** Notes that a key is in use: every few minutes, and nobody waits for it. */
+  /** Notes that a key is in use, once every few minutes. No request waits for it. */
   see(id: number): void {
     const known = this.#used.get(id)
     if (known !== undefined && performance.now() - known < USED_MS) return
     if (this.#used.size >= KNOWN_MAX) this.#used.clear()
     this.#used.set(id, performance.now())
-    // A time that is lost is noted a few minutes later.
+    // If this fails, the use is noted a few minutes later.
     this.#store.write(this.#statements.see, { $id: id }).catch(() => {})
   }
 }
@@ -201,7 +201,7 @@ function compileKeys(dialect: Dialect): KeyStatements {
   }
 }
 
-/** Refused if the user has too many. */
+/** The step that inserts a key. It is refused if the user has too many. */
 function makeStep(dialect: Dialect): Step {
   return step(
     dialect,

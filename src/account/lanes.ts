@@ -1,10 +1,10 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 
-/** `login`: somebody wants in. `other`: all other hashes, sign-ups first of all. */
+/** `login`: verifying a password to log in. `other`: all other hashes, mostly of sign-ups. */
 export type Lane = 'login' | 'other'
 
-/** Thrown before the work has begun: nothing was looked at. */
+/** Thrown before the work has begun: no password was verified. */
 export class NotStarted extends Failure {
   constructor(gone: boolean) {
     super(gone ? 'abandoned' : 'unavailable', gone ? {} : { headers: { 'Retry-After': '5' } })
@@ -21,8 +21,8 @@ interface WaitingWork {
 const LOGINS_IN_A_ROW = 3
 
 /**
- * Turns for work that takes a core each. A few run at a time, the others wait in the queue of their lane. Logins go first,
- * but the other lane gets every fourth turn. Each queue is bounded in length and in waiting time.
+ * Queues for work that takes a whole core. A few run at a time, the others wait in the queue of their lane. Logins go
+ * first, but the other lane gets every fourth turn. Each queue is bounded in length and in waiting time.
  */
 export class Lanes {
   readonly #limits: LaneLimits
@@ -34,12 +34,12 @@ export class Lanes {
     this.#limits = limits
   }
 
-  /** How many wait in a lane. */
+  /** How many calls wait in a lane. */
   waiting(lane: Lane): number {
     return this.#queues[lane].size
   }
 
-  /** Runs the work when its turn comes. Throws `NotStarted` where that takes too long, or where the client has gone. */
+  /** Runs the work when its turn comes. Throws `NotStarted` if that takes too long, or if the client has gone. */
   async run<T>(lane: Lane, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     if (signal?.aborted) throw new NotStarted(true)
     if (this.#running < this.#limits.hashesAtOnce) this.#count(lane)

@@ -12,7 +12,7 @@ import { accountHold, ownerHold } from './hold-owner.ts'
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
 
-/** How long a link in a mail is good. */
+/** How long a link in a mail is valid. */
 const lifetimes: Readonly<Record<LinkKind, number>> = {
   reset: budget.resetLinkMinutes * 60_000,
   invite: budget.inviteLinkDays * DAY,
@@ -21,10 +21,10 @@ const lifetimes: Readonly<Record<LinkKind, number>> = {
   revert: budget.revertLinkDays * DAY,
 }
 
-/** Invitations are kept when they have expired, so that they can be sent again. */
+/** Expired invitations are kept, so that they can be sent again. */
 export const INVITE = word('invite' satisfies LinkKind)
 
-/** The step that uses a link up: a transaction that is refused because of it had a link that is no longer valid. */
+/** The step that uses up a link. If it refuses a transaction, the link is no longer valid. */
 export const LINK = 'link'
 
 /** The account that a link is for, in the state in which it is valid. */
@@ -33,13 +33,13 @@ export interface LinkTarget {
   readonly id: number
   /** From `stateDigest`; empty if the link is valid whatever happens to the account. */
   readonly bound: string
-  /** The e-mail address that it is for, if it is not that of the account, or may soon not be. */
+  /** The e-mail address that the link is for, if it is not that of the account, or may soon differ from it. */
   readonly address?: string | undefined
-  /** Links of one purpose with different slots exist side by side. */
+  /** Links with the same purpose but different slots exist side by side. */
   readonly slot?: string
 }
 
-/** The account that a link is used for, with the state in which the link was found valid; none if any state will do. */
+/** The account that uses a link, in the state in which the link was found valid; undefined if any state will do. */
 export interface LinkHolder {
   readonly entity: string
   readonly id: number
@@ -48,7 +48,7 @@ export interface LinkHolder {
 
 interface LinkStatements {
   readonly find: Statement
-  /** By account and slot. */
+  /** Finds a link by account, purpose and slot. */
   readonly held: Statement
   readonly make: readonly Step[]
   readonly renew: readonly Step[]
@@ -57,7 +57,7 @@ interface LinkStatements {
   readonly unlessTakenBack: Step
 }
 
-/** So long that nobody guesses one, and so short that a link to this machine fits in a line of a mail. */
+/** Long enough that nobody guesses a token, and short enough that a link to this machine fits on one line of a mail. */
 const TOKEN_BYTES = 24
 
 const columns = namedColumns({
@@ -69,12 +69,12 @@ const columns = namedColumns({
 const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose')}`
 const isOfAccount = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')}`
 const isHeld = sql`${isOfAccount} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
-/** The purpose of a link that has taken a change back. It is kept as long as a new one would be valid. */
+/** The purpose of a link that has taken back a change. It is kept as long as a new one would be valid. */
 export const TAKEN_BACK = word('reverted')
 
 /**
- * Links in mails. The database has only digests of their tokens. An account has one link for each purpose and slot: a new
- * one replaces the old one.
+ * Links in mails. The database stores only digests of their tokens. An account has one link for each purpose and slot:
+ * a new one replaces the old one.
  */
 export class Links {
   readonly #store: Store
@@ -99,7 +99,7 @@ export class Links {
     return found
   }
 
-  /** The token of a new link; undefined if its user is gone. */
+  /** Makes a link and returns its token; undefined if its user is gone. */
   async make(store: Store, purpose: LinkKind, target: LinkTarget): Promise<string | undefined> {
     const token = newToken()
     const steps = [this.#hold(target.entity), ...this.#of(purpose).make]
@@ -108,8 +108,8 @@ export class Links {
   }
 
   /**
-   * The token of a link that takes back a change of this time. Undefined if its user is gone, or if a link has taken back
-   * this change, or one before it, already: whoever took an account over must not get another way in.
+   * Makes the token of a link that takes back a change made at `since`. Undefined if its user is gone, or if a link has
+   * taken back this change or an earlier one: whoever took over an account must not get another way in.
    */
   async makeRevert(store: Store, target: LinkTarget, since: string): Promise<string | undefined> {
     const token = newToken()
@@ -119,7 +119,7 @@ export class Links {
     return (await store.write(steps, params)).done ? token : undefined
   }
 
-  /** A link whose token nobody has yet: `renew` makes one, with the mail. Steps for a transaction on its own. */
+  /** Reserves a link without a known token: `renew` makes that, with the mail. For a transaction of its own. */
   reserving(purpose: LinkKind, target: LinkTarget): { steps: readonly Step[]; params: Params } {
     const { steps, params } = this.reservingFor(purpose, target)
     return { steps: [this.#hold(target.entity), ...steps], params }
@@ -130,7 +130,7 @@ export class Links {
     return { steps: this.#of(purpose).make, params: targetParams(purpose, target, newToken()) }
   }
 
-  /** A new token for a link that was reserved, and the address that it is for; undefined if it has expired. */
+  /** Makes a token for a reserved link, and returns it with the link's address; undefined if it has expired. */
   async renew(
     store: Store,
     purpose: LinkKind,
@@ -143,7 +143,7 @@ export class Links {
     return { token, address: String(columns.read(row).address) }
   }
 
-  /** Whom a link is for; undefined if it is not valid. */
+  /** Finds the account that a link is for; undefined if the link is not valid. */
   async find(purpose: LinkKind, token: string): Promise<LinkTarget | undefined> {
     const [row] = await this.#store.read(this.#of(purpose).find, tokenParams(purpose, token))
     if (row === undefined) return undefined
@@ -153,9 +153,9 @@ export class Links {
   }
 
   /**
-   * Uses a link up, in the transaction of what it is good for. Of many at once, one succeeds. It is refused if the account
-   * has changed since the link was found. Those of other slots that were made later end, too: what they would take back is
-   * taken back by this one. `first`: steps that come before that, and still find the link.
+   * Uses up a link, in the transaction that the link allows. Of many at once, one succeeds. It is refused if the
+   * account has changed since the link was found. A link that reverts a change also ends the links for later changes,
+   * since it takes those changes back too. `first`: steps that run before the link is used up, and still find it.
    */
   using(
     purpose: LinkKind,
@@ -171,14 +171,14 @@ export class Links {
   }
 }
 
-/** What an account logs in with. */
+/** The credentials of an account: its e-mail and its password. */
 export interface AccountState {
   /** The key of the e-mail address. */
   readonly key: string
   readonly hash: string
 }
 
-/** The state of an account from its row, with the digest that links are bound to. */
+/** Reads the state of an account from its row, with the digest that links are bound to. */
 export function accountState(
   row: Readonly<Record<keyof AccountState, Bound>>,
 ): AccountState & { readonly bound: string } {
@@ -186,7 +186,7 @@ export function accountState(
   return { key, hash, bound: stateDigest(key, hash) }
 }
 
-/** A link is valid as long as the account has the e-mail and the password that it had when the link was made. */
+/** A link is valid as long as the account keeps the e-mail and the password that it had when the link was made. */
 export function stateDigest(emailKey: string, passwordHash: string): string {
   return digestOf(`${emailKey}\n${passwordHash}`)
 }
@@ -196,7 +196,7 @@ function compileLinks(dialect: Dialect, kind: LinkKind): LinkStatements {
   const ms = lifetimes[kind]
   const any = (name: string, source: Sql) => step(dialect, name, 'any', source)
   const some = (source: Sql) => step(dialect, LINK, 'some', source)
-  // A time further ahead was written by a wrong clock.
+  // A time further ahead was set by a wrong clock.
   const isValid = sql`"until" > ${clock} AND "until" <= ${shift(clock, ms + SKEW_MS)}`
   const find = (which: Sql) =>
     compile(
@@ -224,10 +224,10 @@ function compileLinks(dialect: Dialect, kind: LinkKind): LinkStatements {
   }
 }
 
-/** In the place of the one that the account has for this purpose and slot. */
+/** Replaces the link that the account has for this purpose and slot. */
 function making(any: (name: string, source: Sql) => Step, clock: Sql, until: Sql): readonly Step[] {
   return [
-    // An invitation that has expired can be sent again.
+    // An expired invitation is kept, since it can be sent again.
     any('old', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock} AND "purpose" <> ${INVITE}`),
     any(
       'make',
@@ -239,7 +239,7 @@ function making(any: (name: string, source: Sql) => Step, clock: Sql, until: Sql
   ]
 }
 
-/** Ends the links of later changes, and says of the one that is used that it was. */
+/** Ends the links for later changes, and marks the used link as `TAKEN_BACK`. */
 function takingBack(any: (name: string, source: Sql) => Step, use: Step): readonly Step[] {
   const isOfUsed = sql`m."digest" = ${param('$link')} AND m."entity" = "takeback_links"."entity" AND m."entity_id" = "takeback_links"."entity_id"`
   const isUsed = (also: Sql) => sql`EXISTS (SELECT 1 FROM "takeback_links" m WHERE ${isOfUsed}${also})`
@@ -262,7 +262,7 @@ function tokenParams(purpose: LinkKind, token: string): Params {
   return { $purpose: purpose, $link: digestOf(token) }
 }
 
-/** Other names than those of a token: one transaction may use a link up and make another one. */
+/** These names differ from those of `tokenParams`: one transaction may use up a link and make another one. */
 function targetParams(
   purpose: LinkKind,
   { entity, id, bound, address = undefined, slot = '' }: LinkTarget,

@@ -16,7 +16,7 @@ export interface ListedPasskey {
   readonly used_at: string | null
 }
 
-/** What a passkey's signature is verified with. */
+/** A stored passkey, for verifying its signatures. */
 export interface Passkey {
   readonly id: number
   readonly owner: FactorOwner
@@ -24,16 +24,16 @@ export interface Passkey {
   readonly counter: number
 }
 
-/** What a new passkey is stored with. */
+/** A new passkey, for storing. */
 export interface NewPasskey {
   readonly name: string
-  /** The id that the authenticator has given it, and its key, both in base64url. */
+  /** The id that the authenticator gave the passkey, in base64url like the key. */
   readonly credential: string
   readonly publicKey: string
   readonly counter: number
 }
 
-/** Passkeys: public keys of authenticators. A challenge is used up by what it is good for, in one transaction. */
+/** Passkeys: public keys of authenticators. A challenge is used up in the transaction that it allows. */
 export class Passkeys {
   readonly #store: Store
   readonly #sessions: Sessions
@@ -74,8 +74,8 @@ export class Passkeys {
   }
 
   /**
-   * False if the challenge was used, if there is such a passkey, if the user has too many or is gone, or if the session
-   * has ended.
+   * Adds a passkey. False if the challenge was used, the passkey exists already, the user has too many or is gone, or
+   * the session has ended.
    */
   async add(
     owner: FactorOwner,
@@ -97,26 +97,26 @@ export class Passkeys {
     return done
   }
 
-  /** False if the challenge was used, or the passkey has changed or is gone since. Of many at once, one succeeds. */
+  /** False if the challenge was used before, or the passkey has changed or is gone. Of many at once, one succeeds. */
   async use({ id, counter }: Passkey, challenge: string, next: number): Promise<boolean> {
     const steps = [...this.#sessions.replace, ...this.#statements.use]
     const params = { ...this.#using(challenge), $passkey: id, $counter: counter, $next: next }
     return (await this.#store.write(steps, params)).done
   }
 
-  /** False if the user has none of that id. */
+  /** Removes a passkey. False if the user has none with that id. */
   async remove(owner: FactorOwner, id: number): Promise<boolean> {
     return (await this.#store.write(this.#statements.remove, { ...ownerParams(owner), $passkey: id })).done
   }
 
-  /** How many there were. */
+  /** Removes all passkeys of a user, and returns how many there were. */
   async removeAll(owner: FactorOwner): Promise<number> {
     const found = await this.list(owner)
     await this.#store.write(this.#statements.removeAll, ownerParams(owner))
     return found.length
   }
 
-  /** Challenges that were used are kept beside tokens that were. */
+  /** Used challenges are stored in the same table as ended tokens. */
   #using(challenge: string): Params {
     return { ...this.#sessions.endedNow, $session: challenge, $token: challenge }
   }
@@ -170,7 +170,7 @@ function compilePasskeys(dialect: Dialect): PasskeyStatements {
         WHERE (SELECT count(*) FROM ${PASSKEYS} WHERE ${isOwned}) < ${count(budget.passkeys)}
         ON CONFLICT ("credential") DO NOTHING`),
     ],
-    // Many authenticators do not count: theirs stays 0.
+    // Many authenticators do not count uses: their counter stays 0.
     use: [
       some(sql`UPDATE ${PASSKEYS} SET "counter" = ${param('$next', 'integer')}, "used_at" = ${clock}
         WHERE "id" = ${passkey} AND "counter" = ${counter}`),

@@ -4,16 +4,16 @@ import { type Lane, Lanes } from './lanes.ts'
 /** argon2id with OWASP's parameters: 19 MiB and two passes, so that a burst of logins does not fill the memory. */
 const argon2 = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
 
-/** Of the whole process: all servers in it share its cores. */
+/** One for the whole process: all servers in it share its cores. */
 const lanes = new Lanes()
 let made = 0
 
-/** How many hashes were begun so far. */
+/** How many hashes were started so far. */
 export function hashesMade(): number {
   return made
 }
 
-/** How many wait in a lane. */
+/** How many calls wait in a lane. */
 export function hashesWaiting(lane: Lane): number {
   return lanes.waiting(lane)
 }
@@ -25,10 +25,10 @@ export function hashSecret(secret: string, lane: Lane, signal?: AbortSignal): Pr
   })
 }
 
-/** Whether a secret is the one of a hash. `undefined` for a hash costs the same, and is never right. */
+/** Whether a secret matches a hash. If there is no hash, it takes as long, and is always false. */
 export type Verify = (secret: string, hash: string | undefined) => Promise<boolean>
 
-/** Verifies passwords in the lane of logins. If it throws `NotStarted`, none was verified. */
+/** Verifies passwords in the lane of logins. If it throws `NotStarted`, no password was verified. */
 export function verifyInLane<T>(
   signal: AbortSignal | undefined,
   look: (verify: Verify) => Promise<T>,
@@ -42,8 +42,8 @@ function verify(secret: string, hash = decoy): Promise<boolean> {
 }
 
 /**
- * In the place of the hash of somebody who is not there: the time that a login takes must not tell. No secret belongs to
- * it: salt and hash are random.
+ * A hash for accounts that do not exist: the time of a login must not reveal whether they do. No secret matches it:
+ * salt and hash are random.
  */
 export const decoy = [
   '',

@@ -8,7 +8,7 @@ interface PreferencesOwner {
   readonly id: number
 }
 
-/** What programs keep for a user: one JSON object each. It goes with a purge of the user. */
+/** The preferences that programs store for a user: one JSON object per user. A purge of the user erases it. */
 export class Preferences {
   readonly #store: Store
   readonly #read: Statement
@@ -33,13 +33,13 @@ export class Preferences {
     )
   }
 
-  /** As JSON; an empty object at first. */
+  /** Reads the preferences as JSON; an empty object at first. */
   async read({ entity, id }: PreferencesOwner): Promise<string> {
     const [row] = await this.#store.read(this.#read, { $entity: entity, $id: id })
     return row === undefined ? '{}' : String(row[0])
   }
 
-  /** False if the user is gone. */
+  /** Replaces the preferences. False if the user is gone. */
   async write({ entity, id: user }: PreferencesOwner, json: string): Promise<boolean> {
     const steps = [this.#hold(entity), this.#keep]
     const { done } = await this.#store.write(steps, { $entity: entity, $id: user, $value: json })

@@ -3,13 +3,13 @@ import type { Dialect } from '../store/dialect.ts'
 import { param, type Sql, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
-/** How long a mail may take: what was added before it was made, but after the change that it tells of, goes too. */
+/** How long after the change its mail may be made. Whatever was added between the two ends as well. */
 const MARGIN_MS = 10 * 60_000
 const LASTING_MS = budget.revertLinkDays * 24 * 60 * 60_000
 
 /**
- * Steps that end what else lets somebody into an account, as far as it was added since a change of the e-mail: whoever took
- * the account over would keep a way in. They come before the step that uses the link `$link` up, which says since when.
+ * Steps that end all other ways into an account that were added since a change of the e-mail: whoever took over the
+ * account must not keep one. They come before the step that uses up the link `$link`, which has the time.
  */
 export function compileReclaim(dialect: Dialect): readonly Step[] {
   const isSince = (table: Sql, added: Sql) => sql`EXISTS (SELECT 1 FROM "takeback_links" m

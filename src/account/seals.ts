@@ -4,22 +4,22 @@ const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** The purpose of the key: a key for one purpose is useless for the other. */
+/** The purpose of the key: keys for different purposes cannot replace each other. */
 const PURPOSE = 'takeback: former secrets'
 
 /**
- * Seals former hashes of secrets (AES-256-GCM), so that a backup of the database alone does not have them. The key comes
- * from the server's secret (HKDF, RFC 5869): once that is replaced, what it had sealed cannot be opened any more.
+ * Encrypts former hashes of secrets (AES-256-GCM), so that a backup of the database alone does not reveal them. The key
+ * is derived from the server's secret (HKDF, RFC 5869). Once that is replaced, values sealed with it cannot be opened.
  */
 export class Seals {
   readonly #keys: readonly Buffer[]
 
-  /** The first of the secrets seals, all of them open. */
+  /** The first secret seals, and all of them open. */
   constructor(secrets: readonly [string, ...string[]]) {
     this.#keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', PURPOSE, KEY_BYTES)))
   }
 
-  /** `about` must be the same when it is opened: a value cannot be moved to another place. */
+  /** Seals a value. `about` must be the same when it is opened, so a value cannot be moved to another place. */
   seal(value: string, about: string): string {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, this.#keys[0] ?? '', nonce)
@@ -28,7 +28,7 @@ export class Seals {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
   }
 
-  /** The same, sealed with the first of the secrets; undefined if it is already, or if nothing opens it. */
+  /** Seals a value again with the first secret; undefined if it is already sealed with it, or if no key opens it. */
   reseal(sealed: string, about: string): string | undefined {
     const [first] = this.#keys
     if (first === undefined || openWith(first, Buffer.from(sealed, 'base64url'), about) !== undefined)
@@ -37,7 +37,7 @@ export class Seals {
     return value === undefined ? undefined : this.seal(value, about)
   }
 
-  /** Undefined where none of the keys opens it. */
+  /** Opens a value; undefined if no key opens it. */
   open(sealed: string, about: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url')
     if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined

@@ -13,26 +13,26 @@ export interface FactorStatements {
   readonly recover: readonly Step[]
   readonly renewCodes: readonly Step[]
   readonly remove: readonly Step[]
-  /** Some behind `$entity` and `$id`: `sealedColumns`. */
+  /** The next sealed secrets after `$entity` and `$id`, as `sealedColumns`. */
   readonly after: Statement
   readonly reseal: readonly Step[]
 }
 
-/** A step that lies further ahead than this was used under a wrong clock: it must not lock anybody out. */
+/** A time step further ahead than this was used under a wrong clock: it must not lock anybody out. */
 const STEPS_AHEAD = 10
 
 const FACTORS = sql`"takeback_second_factors"`
 const CODES = sql`"takeback_recovery_codes"`
 const isOwned = sql`"entity" = ${param('$entity')} AND "entity_id" = ${param('$id')}`
 const isSet = sql`"confirmed_at" IS NOT NULL`
-/** Of `find`. */
+/** The columns of `find`. */
 export const factorColumns = namedColumns({
   secret: sql`f."secret"`,
   confirmed: sql`f."confirmed_at"`,
   codes: sql`(SELECT count(*) FROM ${CODES} WHERE ${isOwned})`,
 })
 
-/** Of `after`. */
+/** The columns of `after`. */
 export const sealedColumns = namedColumns({
   entity: sql`"entity"`,
   id: sql`"entity_id"`,
@@ -79,7 +79,7 @@ export function compileFactors(dialect: Dialect): FactorStatements {
   }
 }
 
-/** All of them are sealed anew where the server has a new secret. */
+/** The statements that seal all secrets again when the server has a new secret. */
 function compileReseal(dialect: Dialect): Pick<FactorStatements, 'after' | 'reseal'> {
   const any = (source: Sql) => step(dialect, 'factor', 'any', source)
   return {

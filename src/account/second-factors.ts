@@ -12,18 +12,18 @@ import {
 import type { CallingSession } from './sessions.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryDigest, stepOfCode } from './totp.ts'
 
-/** Whose second factor. */
+/** The user whom a second factor belongs to. */
 export interface FactorOwner {
   readonly entity: string
   readonly id: number
 }
 
-/** What guesses of codes are counted for. */
+/** The name under which wrong codes are counted. */
 export function codeAccount({ entity, id }: FactorOwner): string {
   return `code ${entity}/${id}`
 }
 
-/** What its owner may know of a second factor that is set up. */
+/** What the owner of a second factor may see of it. */
 export interface FactorState {
   readonly since: string
   /** How many recovery codes are left. */
@@ -47,14 +47,14 @@ export class SecondFactors {
     this.#hold = ownerHold(store.dialect, '$id')
   }
 
-  /** Undefined if there is none, or if it was never confirmed. */
+  /** Undefined if there is no second factor, or if it was never confirmed. */
   async state(owner: FactorOwner): Promise<FactorState | undefined> {
     const row = await this.#find(owner)
     if (row === undefined || row.confirmed === null) return undefined
     return { since: new Date(String(row.confirmed)).toISOString(), codes: Number(row.codes) }
   }
 
-  /** A new secret, which is good for nothing until a code of it is confirmed. Undefined if there is a second factor, or no user. */
+  /** Makes a secret, which does nothing until a code confirms it. Undefined if there is a second factor, or no user. */
   async begin(owner: FactorOwner): Promise<Buffer | undefined> {
     const secret = newTotpSecret()
     const params = { ...ownerParams(owner), $secret: this.#seal(secret, owner) }
@@ -63,7 +63,7 @@ export class SecondFactors {
     return done ? secret : undefined
   }
 
-  /** The recovery codes of a second factor that works from now on. Undefined if the code is wrong, or the session has ended. */
+  /** Turns it on and returns its recovery codes. Undefined if the code is wrong or the session has ended. */
   async confirm(
     owner: FactorOwner,
     code: string,
@@ -79,7 +79,7 @@ export class SecondFactors {
     return done ? codes : undefined
   }
 
-  /** Whether a code, of the app or for recovery, is right; then it is used up. Of many at once, one succeeds. */
+  /** Whether a code of the app or for recovery is right. It is then used up. Of many at once, one succeeds. */
   async use(owner: FactorOwner, code: string): Promise<boolean> {
     const row = await this.#find(owner)
     if (row === undefined || row.confirmed === null) return false
@@ -96,12 +96,12 @@ export class SecondFactors {
     return done ? codes : undefined
   }
 
-  /** False if there is none. */
+  /** Removes the second factor. False if there is none. */
   async remove(owner: FactorOwner): Promise<boolean> {
     return (await this.#store.write(this.#statements.remove, ownerParams(owner))).done
   }
 
-  /** Seals all of them with the present secret of the server, so that the previous one can be forgotten. */
+  /** Seals all secrets with the server's present secret, so that the previous one can be removed. */
   async reseal(job: { readonly store: Store; pause(): Promise<void> }): Promise<void> {
     const { store } = job
     let last: FactorOwner = { entity: '', id: 0 }
@@ -128,7 +128,7 @@ export class SecondFactors {
     return this.#seals.seal(secret.toString('base64url'), sealedFor(owner))
   }
 
-  /** Undefined if the code is wrong, and if the server's secret was replaced since. */
+  /** Undefined if the code is wrong, or if the server's secret was replaced since. */
   #stepOf(sealed: string, owner: FactorOwner, code: string): number | undefined {
     const secret = this.#seals.open(sealed, sealedFor(owner))
     return secret === undefined ? undefined : stepOfCode(Buffer.from(secret, 'base64url'), code)
@@ -143,7 +143,7 @@ function codesParams(owner: FactorOwner, codes: readonly string[]): Params {
   return { ...ownerParams(owner), $digests: JSON.stringify(codes.map((code) => [recoveryDigest(code)])) }
 }
 
-/** Without the name of the type, which may change. */
+/** Leaves out the name of the type, which may change. */
 function sealedFor({ id }: FactorOwner): string {
   return `totp ${id}`
 }

@@ -23,7 +23,7 @@ const session = param('$session')
 const until = param('$until', 'datetime')
 const now = param('$now', 'datetime')
 const isOwned = sql`"entity" = ${param('$entity')} AND "entity_id" = ${param('$id')}`
-/** Of `list`. */
+/** The columns of `list`. */
 export const sessionColumns = namedColumns({
   session: sql`s."session"`,
   how: sql`s."how"`,
@@ -34,7 +34,7 @@ export const sessionColumns = namedColumns({
   agent: sql`s."agent"`,
 })
 
-/** After so long the use of a session is noted again. */
+/** The use of a session is noted again after this time. */
 export const SEEN_MS = budget.seenMinutes * 60_000
 
 const isIt = sql`"session" = ${session}`
@@ -48,7 +48,7 @@ export function compileSessions(dialect: Dialect): SessionStatements {
   const ends = compileEnds(dialect)
   return {
     ...ends,
-    // Others that are of a former epoch have ended.
+    // Sessions of a former epoch have ended.
     start: [any(sql`DELETE FROM ${LISTED} WHERE ${isOwned} AND NOT (${isEpoch})`), any(insert)],
     renew: [
       ...ends.replace,
@@ -76,7 +76,7 @@ function compileEnds(
 ): Pick<SessionStatements, 'replace' | 'end' | 'endListed' | 'endOthers'> {
   const any = (source: Sql) => step(dialect, 'session', 'any', source)
   const some = (source: Sql) => step(dialect, 'session', 'some', source)
-  // What ended so long ago that none of its tokens can be valid need not be known any more.
+  // Ended sessions are forgotten once none of their tokens can be valid.
   const clearEnded = any(sql`DELETE FROM ${ENDED} WHERE "until" < ${now}`)
   const remove = (which: Sql) => any(sql`DELETE FROM ${LISTED} WHERE ${which}`)
   const endThose = (which: Sql) =>

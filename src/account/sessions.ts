@@ -10,25 +10,25 @@ import { TOKEN_SECONDS } from './tokens.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /**
- * How long what has ended is known, in service time. A token lives for a day by the wall clock: a week more, so that none
- * comes back to life where that clock is set back.
+ * How long an ended session or token is remembered, in service time. A token lives for a day by the wall clock. The
+ * extra week makes sure that no token is valid again if that clock is set back.
  */
 const ENDED_MS = TOKEN_SECONDS * 1000 + 7 * DAY_MS
-/** How long a session is listed that gets no new token, in service time: a day longer than its token lives. */
+/** How long a session without a new token stays listed, in service time: a day longer than its token lives. */
 const LISTED_MS = TOKEN_SECONDS * 1000 + DAY_MS
 const KNOWN_MAX = 10_000
 
-/** How somebody has proved who they are. */
+/** How a user has logged in. */
 export type SessionKind = 'password' | 'passkey' | 'provider'
 
-/** From where a session is used. */
+/** The client that uses a session. */
 export interface Visitor {
   readonly address: string
-  /** As `User-Agent` says. */
+  /** The `User-Agent` header. */
   readonly agent: string | null
 }
 
-/** Whose sessions. Those of another epoch have ended. */
+/** The user whom sessions belong to. Sessions of another epoch have ended. */
 export interface SessionOwner {
   readonly entity: string
   readonly id: number
@@ -52,22 +52,22 @@ export interface CallingSession {
   readonly params: Params
 }
 
-/** For what no session asks for. */
+/** For transactions that no session asks for. */
 export const noSession: CallingSession = Object.freeze({ steps: [], params: {} })
 
 /**
- * The sessions of users: a list for people to read, and what has ended. Whether a token works depends on what has ended
- * alone: a session without a row in the list works.
+ * The sessions of users: a list for people to read, and the sessions and tokens that have ended. Only the latter decide
+ * whether a token works: a session that is not listed works too.
  */
 export class Sessions {
-  /** Ends one token, unless it or its session has ended already: `$token`, `$session` and `endedNow`. */
+  /** Ends `$token`, unless it or its `$session` has ended already. Needs `endedNow`. */
   readonly replace: readonly Step[]
   readonly #store: Store
   readonly #serviceTime: ServiceTime
   readonly #statements: SessionStatements
   readonly #hold: (entity: string) => Step
   readonly #holdCaller: (entity: string) => Step
-  /** When each was last noted as seen, by `performance.now()`. */
+  /** When the use of each session was last noted, by `performance.now()`. */
   readonly #seen = new Map<string, number>()
 
   constructor(store: Store, serviceTime: ServiceTime) {
@@ -79,20 +79,20 @@ export class Sessions {
     this.replace = this.#statements.replace
   }
 
-  /** Puts a new session on the list, unless its user is gone: then its token does not work either. */
+  /** Lists a new session, unless its user is gone: then its token does not work either. */
   async start(owner: SessionOwner, session: Session, how: SessionKind, visitor: Visitor): Promise<void> {
     const steps = [this.#hold(owner.entity), ...this.#statements.start]
     await this.#store.write(steps, this.#rowOf(owner, session, { how, visitor }))
     this.#noteSeen(session.id)
   }
 
-  /** Ends a token for the next one of its session. False if it or its session has ended: of many at once, one succeeds. */
+  /** Replaces a token of a session by the next one. False if either has ended. Of many at once, one succeeds. */
   async renew(
     owner: SessionOwner,
     { former, next, visitor }: { former: Session; next: Session; visitor: Visitor },
     signal: AbortSignal,
   ): Promise<boolean> {
-    // Sessions that began before there was a list had a password.
+    // Sessions older than the list began with a password.
     const row = this.#rowOf(owner, next, { how: 'password', visitor })
     const params = { ...row, ...this.endedNow, $token: former.token }
     const steps = [this.#hold(owner.entity), ...this.#statements.renew]
@@ -112,7 +112,7 @@ export class Sessions {
     return { steps: [this.#holdCaller(user.entity)], params }
   }
 
-  /** Ends one session of a user; false if there is none of that name. */
+  /** Ends one session of a user; false if the user has no such session. */
   async end(owner: SessionOwner, session: string, signal: AbortSignal): Promise<boolean> {
     const params = { ...ownerParams(owner), ...this.endedNow, $session: session }
     return (await this.#store.write(this.#statements.endListed, params, signal)).done
@@ -123,13 +123,13 @@ export class Sessions {
     await this.#store.write(this.#statements.end, { ...this.endedNow, $session: session }, signal)
   }
 
-  /** Ends all sessions of a user that are listed, but for this one. */
+  /** Ends all listed sessions of a user except this one. */
   async endOthers(owner: SessionOwner, session: string, signal: AbortSignal): Promise<void> {
     const params = { ...ownerParams(owner), ...this.endedNow, $session: session }
     await this.#store.write(this.#statements.endOthers, params, signal)
   }
 
-  /** The newest first. */
+  /** Lists the sessions of a user, newest first. */
   async list(owner: SessionOwner): Promise<ListedSession[]> {
     const rows = await this.#store.read(this.#statements.list, ownerParams(owner))
     return rows.map((row) => {
@@ -147,8 +147,8 @@ export class Sessions {
   }
 
   /**
-   * Notes that a session is in use: every few minutes, and nobody waits for it. A time that is lost is noted a few minutes
-   * later.
+   * Notes that a session is in use, once every few minutes. No request waits for it. If it fails, the use is noted a
+   * few minutes later.
    */
   see({ id }: Session): void {
     const known = this.#seen.get(id)
@@ -162,12 +162,12 @@ export class Sessions {
     this.#seen.set(session, performance.now())
   }
 
-  /** Removes those from the list that are long over. */
+  /** Removes sessions from the list that ended long ago. */
   async clear(store: Store): Promise<void> {
     await store.write(this.#statements.clear, { $now: this.#serviceTime.text() })
   }
 
-  /** Until when what ends now is known, and what of it need not be known any more. */
+  /** Until when a session that ends now is remembered, and the time before which ended ones are forgotten. */
   get endedNow(): Params {
     return { $until: this.#serviceTime.text(ENDED_MS), $now: this.#serviceTime.text() }
   }
@@ -194,7 +194,7 @@ function ownerParams({ entity, id, epoch }: SessionOwner): Params {
   return { $entity: entity, $id: id, $epoch: epoch }
 }
 
-/** Of seconds since 1970. */
+/** Formats seconds since 1970. */
 function textOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }
@@ -203,7 +203,7 @@ function timeText(value: unknown): string {
   return new Date(String(value)).toISOString()
 }
 
-/** Short, in one line, and storable. */
+/** Makes a `User-Agent` short, one line, and storable. */
 function printable(agent: string): string {
   return agent
     .replace(/\p{C}+|\s+/gu, ' ')

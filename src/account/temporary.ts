@@ -10,9 +10,9 @@ import { ownerHold } from './hold-owner.ts'
 const GOOD_MS = budget.temporaryPasswordHours * 3_600_000
 
 /**
- * Passwords that were printed, and so seen by whoever reads along. Each is good for a day; then its account can do
- * nothing but change it. What is kept is a digest of the password's hash: once the account has another password, this
- * says nothing any more, however the change was made, and an undo of that change brings it back.
+ * Passwords that were printed, and so may have been seen by others. Each is good for a day; then its account can do
+ * nothing but change it. Only a digest of the password's hash is stored. It no longer matches once the account has
+ * another password, however that was set, and matches again if the change is undone.
  */
 export class TemporaryPasswords {
   readonly #store: Store
@@ -34,7 +34,7 @@ export class TemporaryPasswords {
     )
   }
 
-  /** From now on this hash is the one of a temporary password. Does nothing if the account is gone. */
+  /** Marks this hash as that of a temporary password. Does nothing if the account is gone. */
   async mark(entity: string, id: number, hash: string): Promise<void> {
     const until = new Date(Date.now() + GOOD_MS).toISOString()
     const params: Params = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }
@@ -42,7 +42,7 @@ export class TemporaryPasswords {
   }
 }
 
-/** When the password of an account expires; undefined where it is not a temporary one. */
+/** When a temporary password expires; undefined if the password is not temporary. */
 export function expiryOf({
   hash,
   digest,

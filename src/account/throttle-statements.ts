@@ -7,22 +7,22 @@ import { type Step, step } from '../store/step.ts'
 
 /** The statements of the throttle. Times use `dialect.clock`, except known places, which use service time. */
 export interface ThrottleStatements {
-  /** Which of an address and a device the account has signed in from. */
+  /** Finds out whether the account has signed in from an address or a device before. */
   readonly known: Statement
-  /** Writes an attempt down and counts the others. */
+  /** Records an attempt and counts the others. */
   readonly begin: readonly Step[]
   readonly fail: readonly Step[]
-  /** The same, but it does not count for the address: another attempt of the same login does. */
+  /** The same, but does not count for the address: another attempt of the same login does. */
   readonly failBeside: readonly Step[]
-  /** Forgets a failure if the same was tried before (`$account`, `$place`). Otherwise it is now, and counts beside. */
+  /** Forgets a failure if the same password failed before (`$account`, `$place`). Otherwise remembers it. */
   readonly settle: readonly Step[]
   readonly pass: readonly Step[]
-  /** The same, and the places are known from now on. */
+  /** The same, and remembers the address and the device. */
   readonly remember: readonly Step[]
   readonly withdraw: readonly Step[]
-  /** The same, and promises a time to the address. */
+  /** The same, and promises the address a time for its next attempt. */
   readonly give: readonly Step[]
-  /** Forgets what failed for an account. */
+  /** Forgets all failures and waits of an account. */
   readonly forget: readonly Step[]
 }
 
@@ -30,9 +30,9 @@ export const SLOTS = ['$slot_1', '$slot_2'] as const
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
-/** A check that has not ended by then never will: its process is gone, and it counts as failed. */
+/** A check that takes longer has lost its process, and counts as failed. */
 const PENDING_MAX = 30_000
-/** How long a wait can be used once it has ended. */
+/** How long after its end a wait still lets an attempt in. */
 const WAIT_KEPT = 60 * MINUTE
 const LONGEST_WAIT = budget.loginWaitSeconds * 1000
 
@@ -41,7 +41,7 @@ const account = sql`"account" = ${param('$account')}`
 const address = sql`"address" = ${param('$address')}`
 const mine = sql`"id" = ${param('$attempt')}`
 
-/** Transactions of one account or one address run one by one: each must see the others. */
+/** Transactions for one account or one address run one at a time, so that each sees the others. */
 const mutexes = SLOTS.map((name) => param(name, 'integer'))
 
 export function compileThrottle(dialect: Dialect): ThrottleStatements {
@@ -91,7 +91,7 @@ function clearOld({ clock, shift }: Dialect): Sql[] {
   ]
 }
 
-/** What `countsIn` reads. */
+/** Selects the rows that `countsIn` reads. */
 function counts({ clock, shift }: Dialect): Sql {
   const stale = shift(clock, -PENDING_MAX)
   const failedIn = (outcomes: Sql) =>
@@ -102,7 +102,7 @@ function counts({ clock, shift }: Dialect): Sql {
       min(CASE WHEN ${failed} THEN "at" END), max(CASE WHEN ${failed} THEN "at" END)
       FROM "takeback_attempts" WHERE ${which}`
   const minute = sql`"at" > ${shift(clock, -MINUTE)}`
-  // A wait is used up by the first attempt after it has ended.
+  // The first attempt after a wait has ended uses the wait up.
   const used = sql`SELECT 1 FROM "takeback_attempts" a WHERE a.${account} AND a.${address} AND a."at" >= w."until" AND a.${sql`"id" <> ${param('$attempt')}`}`
   return sql`${of('place', sql`${account} AND "place" = ${param('$place')} AND ${minute}`)}
     UNION ALL ${of('address', sql`${address} AND ${minute}`, failedIn(sql`'failed'`))}

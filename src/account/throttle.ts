@@ -16,21 +16,21 @@ const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
 /** Who tries a password, and from where. */
 export interface Trier {
-  /** What guesses are counted for: from `loginAccount`, for passwords. */
+  /** The name under which guesses are counted. For passwords it comes from `loginAccount`. */
   readonly account: string
   readonly address: string
-  /** As `Takeback-Device` says. */
+  /** The `Takeback-Device` header. */
   readonly device: string | null
-  /** The session of a signed-in caller: counts as a known device. */
+  /** The session of a logged-in caller. It counts as a known device. */
   readonly session?: string
-  /** False if a right attempt makes no place known. */
+  /** False if a successful attempt must not make its place known. */
   readonly remembered?: boolean
 }
 
-/** An attempt that was right. */
+/** A successful attempt. */
 interface Passed<T> {
   readonly found: T
-  /** What the client can send as `Takeback-Device` from now on. */
+  /** The value that the client can send as `Takeback-Device` from now on. */
   readonly device: string
 }
 
@@ -40,21 +40,21 @@ interface Entered {
   readonly origin: Origin
 }
 
-/** Looks at a password for one of several accounts. `isRight` is told what the password was compared with, if it fits. */
+/** Checks a password for one of several accounts. If it matches, `isRight` is told what it was compared with. */
 export type GuessCheck<T> = (at: number, isRight: (proof: string) => void) => Promise<T | undefined>
 
 /**
- * What guesses of the password of an account are counted for. Users of two types may have the same e-mail, and one of them
- * must not get more guesses at the password of the other. A type keeps its `userType` when it is renamed.
+ * The name under which guesses at the password of an account are counted. Users of two types may have the same e-mail,
+ * and one must not get more guesses at the password of the other. A type keeps its `userType` when it is renamed.
  */
 export function loginAccount({ name, login }: Pick<EntityType, 'name' | 'login'>, emailKey: string): string {
   return `login ${login?.userType ?? name} ${emailKey}`
 }
 
 /**
- * Counts failed attempts in the database, so that neither a restart nor a second instance forgets them. An attempt is
- * written down before the password is looked at: many at once cannot slip through between the look and the count.
- * Whatever goes wrong from there on, it counts as failed.
+ * Limits failed attempts. They are counted in the database, so that neither a restart nor a second instance forgets
+ * them. An attempt is recorded before the password is checked, so that many at once cannot slip through before they are
+ * counted. Whatever goes wrong after that, the attempt counts as failed.
  */
 export class Throttle {
   readonly #store: Store
@@ -69,15 +69,15 @@ export class Throttle {
     this.#statements = compileThrottle(store.dialect)
   }
 
-  /** Runs a check of a password for an account, unless there were too many that failed. */
+  /** Runs a check of a password for an account, unless too many have failed. */
   attempt<T>(trier: Trier, check: () => Promise<T | undefined>): Promise<Passed<T> | undefined> {
     return this.attemptEach([trier], check)
   }
 
   /**
-   * The same for several accounts, one after the other, until the password fits one. It is counted as failed for those
-   * before: whoever owns one account must not try passwords of the others with it. Those that had too many failures are
-   * left out; if none of the others fits, that is the answer.
+   * The same for several accounts in turn, until the password matches one. The attempt counts as failed for those
+   * before: whoever owns one account must not use it to try passwords of the others. Accounts with too many failures
+   * are skipped. If no other account matches, that failure is thrown.
    */
   async attemptEach<T>(triers: readonly Trier[], check: GuessCheck<T>): Promise<Passed<T> | undefined> {
     const { fail, failBeside } = this.#statements
@@ -93,14 +93,14 @@ export class Throttle {
         wrong.push(entered)
       }
     }
-    // A login counts once for its address, and not before it is known that the password fits none.
+    // A login counts once for its address, and only when no account matches.
     const [first] = wrong
     if (first !== undefined && failOne !== fail) await this.#store.write(fail, first.params)
     if (refused !== undefined) throw refused
     return undefined
   }
 
-  /** Whatever is thrown, the attempt is written down as what it was. */
+  /** Runs the check and records its outcome, even if it throws. */
   async #try<T>(
     { params }: Entered,
     wrong: readonly Entered[],
@@ -130,7 +130,7 @@ export class Throttle {
     return found
   }
 
-  /** What a client can send as `Takeback-Device` after an attempt that was right. */
+  /** Records a successful attempt, and returns the client's next `Takeback-Device`. */
   async #pass({ trier, params, origin }: Entered): Promise<string> {
     const device = origin === 'device' && trier.device !== null ? trier.device : newDevice()
     const remembered = trier.session === undefined && trier.remembered !== false
@@ -142,8 +142,8 @@ export class Throttle {
   }
 
   /**
-   * The password did not fit this account, but fits another one of the same e-mail. That is one more guess only if it is
-   * another password than before: nobody runs out of attempts by logging in.
+   * The password does not match this account, but matches another one with the same e-mail. It counts as a guess only
+   * if it differs from former ones: nobody runs out of attempts by logging in.
    */
   async #settle({ trier, params }: Entered, proof: string): Promise<void> {
     await this.#store.write(this.#statements.settle, {
@@ -154,12 +154,12 @@ export class Throttle {
     })
   }
 
-  /** Forgets what failed for an account, and lets it in from everywhere. */
+  /** Forgets all failures of an account, so that it can log in from everywhere. */
   async unlock(account: string): Promise<void> {
     await this.#store.write(this.#statements.forget, { $account: digest(account) })
   }
 
-  /** Waits where attempts that are still under way decide whether this one may be. A failure: there were too many. */
+  /** Begins an attempt. Waits if the outcome of pending attempts decides. Returns a failure if there were too many. */
   async #enter(trier: Trier): Promise<Entered | Failure> {
     const until = performance.now() + this.#patience
     const { origin, place } = await this.#placeOf(trier)
@@ -177,7 +177,7 @@ export class Throttle {
     }
   }
 
-  /** Whoever keeps attempts under way, and gives each of them up, must not keep others out: those get a time of their own. */
+  /** Whoever keeps attempts pending and abandons them must not lock others out: each gets a time of their own. */
   async #postpone(params: Params, origin: Origin, now: number): Promise<Failure> {
     if (origin !== 'elsewhere') return new Failure('unavailable', { headers: { 'Retry-After': '1' } })
     await this.#refuse(params, { until: now + waitAfter(0), gives: true })
@@ -193,7 +193,7 @@ export class Throttle {
       })
   }
 
-  /** Where an attempt comes from, and the place that it is counted for. */
+  /** Returns where an attempt comes from, and the place under which it is counted. */
   async #placeOf({ account, address, device, session }: Trier): Promise<{ origin: Origin; place: string }> {
     if (session !== undefined) return { origin: 'device', place: placeDigest('session', session) }
     const places = { address: placeDigest('address', address), device: placeDigest('device', device ?? '') }
@@ -208,15 +208,15 @@ export class Throttle {
     return { origin: known.has(places.address) ? 'address' : 'elsewhere', place: places.address }
   }
 
-  /** Now, and since when places are known. */
+  /** The present service time, and the time before which places are forgotten. */
   get #placeTimes(): Params {
     return { $now: this.#serviceTime.text(), $old: this.#serviceTime.text(-PLACE_MS) }
   }
 }
 
 /**
- * Whether an attempt that ended so was a guess. It was not if no password was looked at, or if the password was right and
- * no code was looked at. All else counts: a client could make it happen on purpose.
+ * Whether an attempt that ended with this error was a guess. It was not if no password was checked, or if the password
+ * was right and no code was checked. Everything else counts, since a client could cause it on purpose.
  */
 function wasTried(error: unknown): boolean {
   if (error instanceof NotStarted) return false
@@ -238,7 +238,7 @@ function attemptParams({ account, address }: Trier, place: string, origin: Origi
   }
 }
 
-/** One row each: its name, failures, attempts under way, the first and the last failure. */
+/** Reads one row per count: its name, failures, pending attempts, the first and the last failure. */
 function countsIn(rows: readonly Row[]): Counts {
   const of = (name: string): Count => {
     const [, failed, pending, first, last] = rows.find(([one]) => one === name) ?? []

@@ -3,7 +3,7 @@ import { budget } from '../budget.ts'
 import { hasPassed } from '../clock.ts'
 import type { Session } from '../plan/viewer/actor.ts'
 
-/** What a token says. */
+/** The claims of a token. */
 export interface Claims {
   readonly entity: string
   readonly id: number
@@ -21,13 +21,13 @@ interface Issued {
 const ALGORITHM = 'HS256'
 const PURPOSE = 'access'
 const TICKET = 'ticket'
-/** So that a token which something else has signed with the same secret is none of ours. */
+/** A token that something else has signed with the same secret is not accepted. */
 const ISSUER = 'takeback'
 const AUDIENCE = 'takeback'
-/** That a session began with several factors. */
+/** The mark of a session that began with several factors. */
 const STRONG = 'mfa'
 export const TOKEN_SECONDS = 24 * 60 * 60
-/** However often its tokens are refreshed. */
+/** How long a session lasts, however often its tokens are refreshed. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60
 const CACHE_MAX = 10_000
 
@@ -36,18 +36,18 @@ export function newSession(epoch: number, strong: boolean): Session {
   return { id: newName(), ...newToken(started), epoch, started, strong }
 }
 
-/** The same session with a new token: not past the end of the session. */
+/** The same session with a new token, which does not outlive the session. */
 export function renew(session: Session): Session {
   return { ...session, ...newToken(session.started) }
 }
 
-/** A short token with which an admin acts as a user of that epoch, within the session of the admin. */
+/** A short token with which an admin acts as a user with that epoch, within the session of the admin. */
 export function actingSession(session: Session, by: { entity: string; id: number }, epoch: number): Session {
   const { token, expires } = newToken(session.started, budget.actingMinutes * 60)
   return { ...session, token, expires, epoch, by: { ...by, epoch: session.epoch } }
 }
 
-/** Whether the login was so short ago that it counts as a proof of who somebody is. */
+/** Whether the login is recent enough to count as a proof of identity. */
 export function isRecent({ started }: Session): boolean {
   const ms = budget.recentLoginMinutes * 60_000
   return !hasPassed(started * 1000 + ms, ms, Date.now())
@@ -65,12 +65,12 @@ function secondsNow(): number {
   return Math.floor(Date.now() / 1000)
 }
 
-/** Loaded by the first token: it is 46 files. */
+/** Loaded by the first token, since it is 46 files. */
 function loadLibrary(): Promise<typeof import('jose')> {
   return import('jose')
 }
 
-/** The payload of a token that this key has signed with the one algorithm that it signs with; undefined for all others. */
+/** Returns the payload of a token that was signed with this key and our one algorithm; undefined for all others. */
 export async function verifySignature(token: string, key: Uint8Array): Promise<Uint8Array | undefined> {
   if (token.length > budget.tokenBytes || !token.split('.').every(isBase64Url)) return undefined
   const { compactVerify } = await loadLibrary()
@@ -82,7 +82,7 @@ export async function verifySignature(token: string, key: Uint8Array): Promise<U
   }
 }
 
-/** One spelling per token (RFC 7515, section 2): decoders that forgive spaces or stray bits would let one be written in many. */
+/** A token has one spelling (RFC 7515, section 2). Decoders that accept spaces or stray bits would allow several. */
 function isBase64Url(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part
 }
@@ -90,10 +90,10 @@ function isBase64Url(part: string): boolean {
 export class Tokens {
   readonly #key: Uint8Array
   readonly #accepted: readonly Uint8Array[]
-  /** By the whole token. Only the signature's check is remembered: times and the user's state are looked at each time. */
+  /** Claims by token. Only checks of signatures are remembered: times and the user's state are checked each time. */
   readonly #verified = new Map<string, Claims>()
 
-  /** Signs with the secret; what the previous one has signed is accepted too. */
+  /** Signs with `secret`. Tokens that `previous` has signed are accepted too. */
   constructor(secret: string, previous?: string) {
     this.#key = new TextEncoder().encode(secret)
     this.#accepted = [this.#key, ...(previous === undefined ? [] : [new TextEncoder().encode(previous)])]
@@ -132,14 +132,14 @@ export class Tokens {
     return { token, expiresAt: new Date(session.expires * 1000).toISOString() }
   }
 
-  /** A ticket stands for a token once: it has a name of its own, and says which token it stands for. */
+  /** Issues a ticket, which stands for a token once. It has its own name, and says which token it stands for. */
   async issueTicket({ entity, id, session }: Omit<Claims, 'notBefore'>): Promise<Issued> {
     const expires = Math.min(secondsNow() + budget.ticketSeconds, session.expires)
     const ticket = { ...session, token: newName(), expires }
     return this.#sign({ entity, id, session: ticket }, TICKET, { tok: session.token, tex: session.expires })
   }
 
-  /** What a ticket stands for, and its own name; undefined if it is none, or too old. */
+  /** Returns the claims that a ticket stands for, and its own name; undefined if it is not a ticket, or too old. */
   async verifyTicket(ticket: string): Promise<{ claims: Claims; name: string } | undefined> {
     for (const key of this.#accepted) {
       const payload = await verifySignature(ticket, key)
@@ -157,7 +157,7 @@ export class Tokens {
     return undefined
   }
 
-  /** For a digest that only this service can make. */
+  /** Starts a digest that only this service can make. */
   digest(purpose: string): Hmac {
     return createHmac('sha256', this.#key).update(`${purpose}\n`)
   }
@@ -187,7 +187,7 @@ export class Tokens {
   }
 }
 
-/** Signed is not enough: it must be an access token, and say all that one says. */
+/** Reads the claims of a signed payload. It must be an access token, and have all claims of one. */
 export function readClaims(payload: Uint8Array, purpose = PURPOSE): Claims | undefined {
   let claims: unknown
   try {
@@ -218,7 +218,7 @@ function readSubject(subject: unknown): { entity: string; id: number } | undefin
   return entity === undefined ? undefined : { entity, id: Number(id) }
 }
 
-/** The admin who acts as the subject of a token. */
+/** Reads the admin who acts as the subject of a token. */
 function readActing(act: unknown): Session['by'] {
   if (typeof act !== 'object' || act === null) return undefined
   const { sub, epo } = act as Record<string, unknown>
@@ -230,7 +230,7 @@ function isWholeNumber(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-/** One audience, or several (RFC 7519, section 4.1.3). */
+/** `aud` may be one audience or several (RFC 7519, section 4.1.3). */
 function isFor(audience: unknown, one: string): boolean {
   return audience === one || (Array.isArray(audience) && audience.includes(one))
 }

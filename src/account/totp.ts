@@ -5,7 +5,7 @@ const DIGITS = 6
 const STEP_SECONDS = 30
 /** RFC 4226 asks for at least 128 bits, and recommends 160. */
 const SECRET_BYTES = 20
-/** Clocks of phones may be off, and people take their time: one step before, one after. */
+/** Phones' clocks may be off, and people take their time: the step before and the step after are accepted. */
 const DRIFT = [0, -1, 1]
 const RECOVERY_CODES = 10
 /** 80 bits: as nobody can guess them, a plain hash is enough. */
@@ -31,7 +31,7 @@ export function stepAt(ms: number): number {
   return Math.floor(ms / 1000 / STEP_SECONDS)
 }
 
-/** The step of a code that is valid at a time; undefined if it is not. */
+/** Returns the step of a code that is valid at a time; undefined if the code is not valid. */
 export function stepOfCode(secret: Buffer, code: string, ms = Date.now()): number | undefined {
   const sent = Buffer.from(code.replaceAll(' ', ''))
   const steps = DRIFT.map((drift) => stepAt(ms) + drift)
@@ -48,21 +48,21 @@ export function base32(bytes: Buffer): string {
   return bits.replace(/.{1,5}/g, (five) => ALPHABET[Number.parseInt(five.padEnd(5, '0'), 2)] ?? '')
 }
 
-/** What authenticator apps read from a QR code. */
+/** Makes the address that authenticator apps read from a QR code. */
 export function otpauthUri(secret: string, issuer: string, account: string): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
   const parameters = `secret=${secret}&issuer=${encodeURIComponent(issuer)}`
   return `otpauth://totp/${label}?${parameters}&algorithm=SHA1&digits=${DIGITS}&period=${STEP_SECONDS}`
 }
 
-/** Such as `ABCD-EFGH-IJKL-MNOP`. */
+/** Makes recovery codes such as `ABCD-EFGH-IJKL-MNOP`. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () =>
     (base32(randomBytes(RECOVERY_BYTES)).match(/.{4}/g) ?? []).join('-'),
   )
 }
 
-/** However it is typed. */
+/** Ignores case, spaces and hyphens. */
 export function recoveryDigest(code: string): string {
   const plain = code.toUpperCase().replace(/[\s-]/g, '')
   return createHash('sha256').update(`recovery code ${plain}`).digest('base64url')

@@ -6,9 +6,9 @@ import { ownerHold } from './hold-owner.ts'
 import { type AccountAddress, verifiedParams } from './verified.ts'
 
 /**
- * The password of the last sign-up that found an address taken. A login with it is answered as if the sign-up had made an
- * account that is not verified yet: whoever signs up and then logs in must not learn that the address is taken. It opens
- * nothing.
+ * The password of the last sign-up that found an address taken. A login with it is answered as if the sign-up had made
+ * an unverified account: whoever signs up and then logs in must not learn that the address is taken. It never lets
+ * anybody in.
  */
 export class TriedPasswords {
   readonly #store: Store
@@ -36,13 +36,13 @@ export class TriedPasswords {
     )
   }
 
-  /** Its hash. */
+  /** Returns the hash of that password. */
   async of(account: AccountAddress): Promise<string | undefined> {
     const [row] = await this.#store.read(this.#find, verifiedParams(account))
     return row === undefined ? undefined : String(row[0])
   }
 
-  /** To be part of the transaction of a sign-up. */
+  /** For the transaction of a sign-up. */
   keeping(account: AccountAddress, hash: string): { steps: readonly Step[]; params: Params } {
     return {
       steps: [this.#hold(account.entity), this.#keep],

@@ -5,34 +5,34 @@ export type Origin = 'address' | 'device' | 'elsewhere'
 
 export interface Count {
   readonly failed: number
-  /** Attempts that have not ended yet, but for this one. */
+  /** Attempts that have not ended yet, without this one. */
   readonly pending: number
-  /** Of the failed ones, in milliseconds: the oldest, the newest. */
+  /** The times of the oldest and the newest failure, in milliseconds. */
   readonly first: number
   readonly last: number
 }
 
 export interface Counts {
-  /** When they were counted, in milliseconds, by the clock that all of these times are by. */
+  /** When the attempts were counted, in milliseconds, by the same clock as all these times. */
   readonly now: number
-  /** Of this account from this place, in a minute. */
+  /** Attempts for this account from this place, in the last minute. */
   readonly place: Count
-  /** From this address, in a minute. */
+  /** Attempts from this address, in the last minute. */
   readonly address: Count
-  /** Of this account from wherever it has not signed in before, in a day. */
+  /** Attempts for this account from places where it has not signed in before, in the last day. */
   readonly elsewhere: Count
-  /** When a wait that was given to this address ends, unless it was used up. */
+  /** When a wait that this address was given ends, unless it was used up. */
   readonly until: number | undefined
 }
 
-/** `wait`: attempts that are still under way decide. `until`: too many. `gives`: that time is promised to the address. */
+/** `wait`: pending attempts decide. `until`: too many until then. `gives`: the address is promised that time. */
 export type Verdict = 'free' | 'wait' | { readonly until: number; readonly gives: boolean }
 
 const MINUTE = 60_000
 
 /**
- * Whether an attempt may be made. A known device counts by itself alone: nobody else's wrong guesses reach it. Elsewhere
- * the wait grows with each failure of the account. Whoever was told a time is let in then, whatever others did meanwhile.
+ * Decides whether an attempt may be made. A known device counts alone: nobody else's wrong guesses affect it. Elsewhere
+ * the wait grows with each failure of the account. Whoever was told a time is let in then, whatever others did.
  */
 export function judge(counts: Counts, origin: Origin): Verdict {
   const { now } = counts
@@ -47,7 +47,7 @@ export function judge(counts: Counts, origin: Origin): Verdict {
 }
 
 function judgeMinute({ failed, pending, first }: Count, most: number, now: number): Verdict {
-  // A failure may lie a little ahead: nobody waits longer for that.
+  // The clock may put a failure slightly ahead: that must not prolong the wait.
   if (failed >= most) return { until: Math.max(now, Math.min(first, now) + MINUTE), gives: false }
   return failed + pending >= most ? 'wait' : 'free'
 }
@@ -63,7 +63,7 @@ function judgeElsewhere({ elsewhere, until, now }: Counts): Verdict {
   return pending === 0 ? 'free' : { until: now + waitAfter(failed + 1), gives: true }
 }
 
-/** In milliseconds: a second at first, then twice as long each time. */
+/** The wait in milliseconds: one second at first, then twice as long each time. */
 export function waitAfter(failures: number): number {
   const doublings = Math.max(0, failures - budget.failuresElsewhere)
   return Math.min(2 ** doublings, budget.loginWaitSeconds) * 1000

@@ -6,17 +6,17 @@ import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { ownerHold } from './hold-owner.ts'
 
-/** Rows that are read at once when a type begins to ask for proof. */
+/** How many rows are read at once when a type begins to require proof. */
 const PAGE = 1000
-/** In place of the id of an account: since when its type asks for proof. */
+/** The row with this id, which no account has, says since when the type requires proof. */
 const SINCE = 0
 
-/** When those were verified who only count as such: before the type has asked for proof. */
+/** The time of proof of accounts that are older than the requirement, and only count as verified. */
 const LONG_AGO = '1970-01-01T00:00:00.000Z'
 
 /**
- * Which e-mail addresses of an account were proved. An address is what is proved, not an account: after a change of the
- * e-mail, by whatever way, the account is unverified until the new address is proved. Only digests are kept.
+ * The e-mail addresses that accounts have proved. An address is proved, not an account: after any change of the e-mail,
+ * the account is unverified until the new address is proved. Only digests are stored.
  */
 export class VerifiedAddresses {
   readonly #store: Pick<Store, 'dialect' | 'read' | 'write'>
@@ -57,7 +57,7 @@ export class VerifiedAddresses {
     return (await this.#store.read(this.#find, verifiedParams(account))).length > 0
   }
 
-  /** Which of these accounts of a type have proved their present addresses. */
+  /** Returns which of these accounts of a type have proved their present addresses. */
   async among(entity: string, accounts: readonly Omit<AccountAddress, 'entity'>[]): Promise<Set<number>> {
     const params = { $verified_entity: entity, $ids: JSON.stringify(accounts.map(({ id: one }) => one)) }
     const rows = await this.#store.read(this.#findAll, params)
@@ -66,7 +66,7 @@ export class VerifiedAddresses {
     return new Set(found.map(({ id: one }) => one))
   }
 
-  /** Whether it was really proved, and does not only count as verified because the account is older than that. */
+  /** Whether the address was really proved. Accounts older than the requirement only count as verified. */
   async wasProved(account: AccountAddress): Promise<boolean> {
     return (await this.#store.read(this.#findProved, verifiedParams(account))).length > 0
   }
@@ -76,15 +76,15 @@ export class VerifiedAddresses {
     await this.#store.write([this.#hold(account.entity), this.#mark], verifiedParams(account))
   }
 
-  /** To be part of the transaction in which an address is proved, and which holds the user or uses up a link. */
+  /** For the transaction that proves an address. It must hold the user or use up a link. */
   marking(account: AccountAddress): { step: Step; params: Params } {
     return { step: this.#mark, params: verifiedParams(account) }
   }
 
   /**
-   * Whoever has an account when its type first asks for proof counts as verified: nobody is locked out by a new
-   * declaration. Several instances may do this at once. The first one that is done begins to serve; from then on the
-   * others mark nobody, since what they have read may be an account that was made, or an e-mail that was changed, later.
+   * Marks every account that exists when its type first requires proof as verified, so that a new declaration locks
+   * nobody out. Several instances may do this at once. The first one that is done begins to serve. From then on the
+   * others mark nobody, since an account that they have read may have been made, or its e-mail changed, after that.
    */
   async begin(entity: string): Promise<void> {
     const since = verifiedParams({ entity, id: SINCE, key: '' })
@@ -110,11 +110,11 @@ export class VerifiedAddresses {
   }
 }
 
-/** An address of an account. */
+/** An account and its address. */
 export interface AccountAddress {
   readonly entity: string
   readonly id: number
-  /** Of the e-mail. */
+  /** The key of the e-mail. */
   readonly key: string
 }
 
@@ -123,7 +123,7 @@ function insertOne({ clock }: Dialect): Sql {
     VALUES (${param('$verified_entity')}, ${param('$verified_id', 'integer')}, ${param('$verified')}, ${clock})`
 }
 
-/** Marks all of `$verified_all` who are still there, unless the type asks for proof already. */
+/** Marks all of `$verified_all` that still exist, unless the type already requires proof. */
 function compileMarkAll(dialect: Dialect, entity: string): Step {
   const rows = dialect.rows('$verified_all', [
     { name: 'id', kind: 'integer' },
@@ -141,7 +141,7 @@ function compileMarkAll(dialect: Dialect, entity: string): Step {
   )
 }
 
-/** As statements about an address take it. */
+/** The parameters of statements about an address. */
 export function verifiedParams({ entity, id, key }: AccountAddress): Params {
   return { $verified_entity: entity, $verified_id: id, $verified: digestOf(key) }
 }

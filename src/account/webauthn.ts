@@ -5,21 +5,21 @@ import type { RelyingParty } from './relying-party.ts'
 /** EdDSA, ES256 and RS256 (RFC 9053): every authenticator has one of them. */
 export const ALGORITHMS = [-8, -7, -257]
 
-/** What a browser has made, as its `toJSON` gives it. The rest of it is judged here. */
+/** A credential from a browser, as its `toJSON` gives it. The package checks the other keys. */
 export interface SentCredential {
   readonly id: string
   readonly response: { readonly clientDataJSON: string }
 }
 
-/** What it must be for. */
+/** What a credential must match. */
 export interface Expected {
   readonly party: RelyingParty
   isChallenge(challenge: string): boolean
 }
 
 /**
- * A new passkey and the challenge that it has signed, if all of it is right. The package is loaded by the first passkey,
- * since that takes 150 ms. What it says is wrong is told to nobody: its texts have challenges in them.
+ * Verifies a new passkey, and returns it with the challenge that it signed; undefined if anything is wrong. Errors of
+ * the package are not passed on: their texts contain challenges.
  */
 export async function verifyNewPasskey(
   sent: SentCredential,
@@ -42,7 +42,7 @@ export async function verifyNewPasskey(
   }
 }
 
-/** The counter of a passkey after this use, and the challenge, if the signature is right and the counter did not go back. */
+/** Verifies a signature. Returns the passkey's next counter, which must not go back, and the challenge. */
 export async function verifyPasskey(
   sent: SentCredential,
   { publicKey, counter }: Passkey,
@@ -63,7 +63,7 @@ export async function verifyPasskey(
   }
 }
 
-/** `challenge` is the one that was judged. */
+/** `challenge` returns the challenge that was checked. */
 function optionsOf({ party, isChallenge }: Expected) {
   let judged = ''
   const options = {
@@ -78,7 +78,7 @@ function optionsOf({ party, isChallenge }: Expected) {
   return { challenge: () => judged, options }
 }
 
-/** Loaded by the first passkey, since it takes 150 ms. What it is built on wants the other package to be there first. */
+/** Loaded by the first passkey, since it takes 150 ms. Its dependencies need `reflect-metadata` first. */
 async function loadLibrary(): Promise<typeof import('@simplewebauthn/server')> {
   await import('reflect-metadata')
   return import('@simplewebauthn/server')

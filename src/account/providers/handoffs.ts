@@ -6,53 +6,52 @@ import { compile, param, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import type { Store } from '../../store/store.ts'
 
-/** An account. */
+/** Names an account. */
 export interface AccountName {
   readonly entity: string
   readonly id: number
 }
 
-/** Somebody, as a provider knows them. */
+/** A person, as a provider knows them. */
 export interface Identity {
-  /** The name of the provider here, for people. */
+  /** The name of the provider on this server, for people. */
   readonly provider: string
   readonly issuer: string
   readonly subject: string
 }
 
-/** What a login through a provider was asked for with. */
+/** The parameters with which a login through a provider was requested. */
 export interface LoginAsked {
-  /** The name of the provider. */
   readonly provider: string
   readonly returnTo: string
-  /** The code must be exchanged with the text that this is the digest of (RFC 7636). */
+  /** The digest of the text that the code must be exchanged with (RFC 7636). */
   readonly challenge: string | null
-  /** The account that the identity is to be linked to; otherwise somebody logs in. */
+  /** The account to link the identity to; `null` if somebody logs in. */
   readonly link: AccountName | null
 }
 
 /**
- * What each kind of handoff stands for. `link`: the owner of an account wants to link a provider. `state`: somebody was
- * sent to a provider. `code`: somebody has come back. `slow_code`: the same, if they must look for a second factor.
+ * The payload of each kind of handoff. `link`: the owner of an account wants to link a provider. `state`: a browser was
+ * sent to a provider. `code`: it has come back. `slow_code`: the same, but there is a second factor to look for.
  */
 export interface Handoff {
   readonly link: LoginAsked
   readonly state: LoginAsked & {
-    /** The user type that was asked for. */
+    /** The user type that was requested. */
     readonly userType: string | null
-    /** The digest of the cookie of the browser that started it. */
+    /** The digest of the cookie of the browser that started the login. */
     readonly browser: string
   }
   readonly code: ReturnedCode
   readonly slow_code: ReturnedCode
 }
 
-/** What the code that a browser comes back with stands for. */
+/** The payload of the code with which a browser comes back. */
 export interface ReturnedCode extends Pick<LoginAsked, 'challenge'> {
   readonly account: AccountName
-  /** The identity to be linked to the account, if that was asked for. */
+  /** The identity to link to the account, if that was requested. */
   readonly identity: Identity | null
-  /** Of a login: the epoch of the tokens of the account. If all of its sessions end, the code does, too. */
+  /** For a login: the token epoch of the account. If all sessions of the account end, the code ends too. */
   readonly epoch?: number
 }
 export type HandoffKind = keyof Handoff
@@ -73,8 +72,8 @@ interface HandoffStatements {
 const isIt = sql`"digest" = ${param('$handoff')} AND "kind" = ${param('$kind')}`
 
 /**
- * Texts that pass through URLs while somebody logs in through a provider. Each is random and works once, and the database
- * has only its digest, with what it stands for. All instances share them.
+ * Random texts that pass through URLs while somebody logs in through a provider. Each works once. The database stores
+ * only its digest, with its payload. All instances share them.
  */
 export class Handoffs {
   readonly #store: Store
@@ -91,7 +90,7 @@ export class Handoffs {
     }
   }
 
-  /** A new one. */
+  /** Makes a handoff and returns its text. */
   async make<Kind extends HandoffKind>(
     kind: Kind,
     payload: Handoff[Kind],
@@ -102,20 +101,20 @@ export class Handoffs {
     return text
   }
 
-  /** What it stands for; undefined if it is not valid. */
+  /** Returns the payload of a handoff; undefined if it is not valid. */
   async find<Kind extends HandoffKind>(kind: Kind, text: string): Promise<Handoff[Kind] | undefined> {
     const [row] = await this.#store.read(this.#statements[kind].find, paramsOf(kind, text))
     return row === undefined ? undefined : JSON.parse(String(row[0]))
   }
 
-  /** Uses it up. Of many at once, one gets what it stands for. */
+  /** Uses up a handoff and returns its payload. Of many at once, one succeeds. */
   async use<Kind extends HandoffKind>(kind: Kind, text: string): Promise<Handoff[Kind] | undefined> {
     const outcome = await this.#store.write([this.#statements[kind].use], paramsOf(kind, text))
     const [row] = outcome.done ? outcome.rows : []
     return row === undefined ? undefined : JSON.parse(String(row[0]))
   }
 
-  /** Uses it up in a transaction, which is refused if it is not valid. */
+  /** Uses up a handoff in a transaction, which is refused if the handoff is not valid. */
   using(kind: HandoffKind, text: string): { step: Step; params: Params } {
     return { step: this.#statements[kind].use, params: paramsOf(kind, text) }
   }
@@ -125,12 +124,12 @@ export function randomText(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** SHA-256, as RFC 7636 has it for challenges. */
+/** SHA-256 in base64url, as RFC 7636 uses it for challenges. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** Whether a digest is that of a text. */
+/** Whether a digest belongs to a text. */
 export function isDigestOf(digest: string, text: string): boolean {
   const [one, other] = [Buffer.from(digest), Buffer.from(sha256(text))]
   return one.length === other.length && timingSafeEqual(one, other)
@@ -138,7 +137,7 @@ export function isDigestOf(digest: string, text: string): boolean {
 
 function compileHandoffs(dialect: Dialect, ms: number): HandoffStatements {
   const { clock, shift } = dialect
-  // A time further ahead was written by a wrong clock.
+  // A time further ahead was set by a wrong clock.
   const isValid = sql`"until" > ${clock} AND "until" <= ${shift(clock, ms + SKEW_MS)}`
   return {
     find: compile(

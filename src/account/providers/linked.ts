@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts'
 import { ownerHold } from '../hold-owner.ts'
 import { type AccountName, type Identity, sha256 } from './handoffs.ts'
 
-/** An identity of an account. */
+/** An identity that is linked to an account. */
 export interface LinkedIdentity {
   readonly id: number
   readonly provider: string
@@ -18,12 +18,12 @@ const columns = namedColumns({ id: sql`"id"`, provider: sql`"provider"`, created
 const ofAccount = sql`"entity" = ${param('$entity')} AND "entity_id" = ${param('$entity_id', 'integer')}`
 const isIdentity = sql`"issuer" = ${param('$issuer')} AND "subject" = ${param('$subject')} AND "entity" = ${param('$entity')}`
 
-/** The step that is refused if an identity belongs to an account already. */
+/** The step that is refused if an identity already belongs to an account. */
 export const LINKING = 'identity'
 
 /**
- * Which identities at providers belong to which accounts. An account that was made by a provider has a password that
- * nobody knows: `unset` is then the digest of its hash, in every identity of the account, until a password is set.
+ * Which identities at providers belong to which accounts. An account that a provider's login created has a password
+ * that nobody knows. Until a password is set, `unset` is the digest of its hash, in every identity of the account.
  */
 export class LinkedIdentities {
   readonly #store: Store
@@ -65,7 +65,7 @@ export class LinkedIdentities {
     this.#unlink = compileUnlink(dialect)
   }
 
-  /** The id of the account of a type that an identity belongs to. The account may be deleted. */
+  /** Returns the id of the account of a type that an identity belongs to. The account may be deleted. */
   async find({ issuer, subject }: Omit<Identity, 'provider'>, entity: string): Promise<number | undefined> {
     const [row] = await this.#store.read(this.#find, { $issuer: issuer, $subject: subject, $entity: entity })
     return row === undefined ? undefined : Number(row[0])
@@ -79,19 +79,19 @@ export class LinkedIdentities {
     })
   }
 
-  /** Whether the password with this hash is one that nobody knows. */
+  /** Whether nobody knows the password with this hash. */
   async isUnset(account: AccountName, hash: string): Promise<boolean> {
     const rows = await this.#store.read(this.#unset, accountParams(account))
     return rows.some(([unset]) => unset === sha256(hash))
   }
 
-  /** Steps that link an identity; refused if the account is gone, or at `LINKING` if another one of its type has it. */
+  /** Steps that link an identity. Refused if the account is gone, or at `LINKING` if another one of its type has it. */
   linking(identity: Identity, account: AccountName): { steps: readonly Step[]; params: Params } {
     const steps = [this.#hold(account.entity), this.#link]
     return { steps, params: identityParams(identity, account, null) }
   }
 
-  /** The same for an account that this identity has made. It may leave the account `former`, which is deleted. */
+  /** The same for an account that this identity created. It may leave the account `former`, which is deleted. */
   making(
     identity: Identity,
     account: AccountName,
@@ -103,7 +103,7 @@ export class LinkedIdentities {
     }
   }
 
-  /** False if there is none, or if it is the only one, and there must be `another`. */
+  /** Unlinks an identity. False if there is none, or if it is the last one and `another` must be left. */
   async unlink(account: AccountName, id: number, left: 'any' | 'another'): Promise<boolean> {
     const { done } = await this.#store.write(this.#unlink[left], { ...accountParams(account), $id: id })
     return done
@@ -114,7 +114,7 @@ function compileUnlink(dialect: Dialect): Record<'any' | 'another', readonly Ste
   const remove = sql`DELETE FROM "takeback_identities" WHERE "id" = ${param('$id', 'integer')} AND ${ofAccount}`
   const another = sql`${remove} AND EXISTS (SELECT 1 FROM "takeback_identities" o WHERE o."entity" = ${param('$entity')}
     AND o."entity_id" = ${param('$entity_id', 'integer')} AND o."id" <> ${param('$id', 'integer')})`
-  // Two that are unlinked at once must not each count on the other.
+  // Two identities that are unlinked at once must not each rely on the other.
   const hold =
     dialect.lock === undefined
       ? []

@@ -3,34 +3,34 @@ import { budget } from '../../budget.ts'
 import type { ProviderConfig } from '../../config.ts'
 import { Failure } from '../../errors.ts'
 
-/** What a provider says about somebody. */
+/** The claims of a provider about a person. */
 export interface ProviderClaims {
-  /** The issuer and its name for them: together they say who it is, for good. */
+  /** The issuer and its id of the person. Together they identify the person for good. */
   readonly issuer: string
   readonly subject: string
   readonly email: string | undefined
-  /** Whether the provider says that they have proved the e-mail to be theirs. */
+  /** Whether the provider says that the person has proved the e-mail. */
   readonly emailVerified: boolean
-  /** Everything that it says. */
+  /** All claims. */
   readonly all: Readonly<Record<string, unknown>>
 }
 
-/** What ties the answer of a provider to one login: none of it is ever sent in the same message as another. */
+/** Values that tie a provider's answer to one login. No message ever contains two of them. */
 export interface LoginChecks {
   readonly state: string
   readonly nonce: string
-  /** Of PKCE (RFC 7636). */
+  /** The verifier of PKCE (RFC 7636). */
   readonly verifier: string
 }
 
 const SCOPE = 'openid email profile'
 
-/** A provider of OpenID Connect. It is first asked when somebody wants to log in through it. */
+/** An OpenID Connect provider. It is first contacted when somebody wants to log in through it. */
 export class OpenIdProvider {
   readonly name: string
   readonly #config: ProviderConfig
   readonly #redirectUri: string
-  /** Until when, by `performance.now()`. */
+  /** Kept until this time of `performance.now()`. */
   #found: { readonly configuration: Promise<OpenId.Configuration>; readonly until: number } | undefined
 
   constructor(config: ProviderConfig, redirectUri: string) {
@@ -39,7 +39,7 @@ export class OpenIdProvider {
     this.#redirectUri = redirectUri
   }
 
-  /** Where to send a browser. */
+  /** Returns the address to send a browser to. */
   async startUrl({ state, nonce, verifier }: LoginChecks): Promise<string> {
     const client = await load()
     return client.buildAuthorizationUrl(await this.#configuration(), {
@@ -52,7 +52,7 @@ export class OpenIdProvider {
     }).href
   }
 
-  /** Who has come back, by the query that the provider has sent them back with. */
+  /** Returns who has come back, from the query that the provider added to the address. */
   async claims(query: URLSearchParams, { state, nonce, verifier }: LoginChecks): Promise<ProviderClaims> {
     const client = await load()
     const configuration = await this.#configuration()
@@ -74,7 +74,7 @@ export class OpenIdProvider {
     }
   }
 
-  /** What the provider says of itself, read anew now and then; a failure is not kept. */
+  /** Returns the provider's metadata, which is read again now and then. A failure is not kept. */
   #configuration(): Promise<OpenId.Configuration> {
     const now = performance.now()
     if (this.#found !== undefined && this.#found.until > now) return this.#found.configuration
@@ -94,7 +94,7 @@ export class OpenIdProvider {
     try {
       return await client.discovery(issuer, clientId, undefined, authentication(client, clientSecret), {
         timeout: budget.providerSeconds,
-        // Signatures are checked too, though the tokens come straight from the provider.
+        // Checks signatures too, although the tokens come straight from the provider.
         execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
       })
     } catch (error) {
@@ -103,12 +103,12 @@ export class OpenIdProvider {
   }
 }
 
-/** Takes 20 ms to load, which a start without providers does not need. */
+/** Loaded on first use: it takes 20 ms, and a start without providers does not need it. */
 function load(): Promise<typeof OpenId> {
   return import('openid-client')
 }
 
-/** HTTP Basic is what every provider must support, unless it says something else (OpenID Connect Core, section 9). */
+/** Every provider must support HTTP Basic, unless its metadata say otherwise (OpenID Connect Core, section 9). */
 function authentication(client: typeof OpenId, secret: string): OpenId.ClientAuth {
   return (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -123,7 +123,7 @@ function claimsFrom(all: Readonly<Record<string, unknown>>): ProviderClaims {
     issuer: String(iss),
     subject: String(sub),
     email: typeof email === 'string' && email !== '' ? email : undefined,
-    // Some providers send it as a text.
+    // Some providers send a text instead of a boolean.
     emailVerified: verified === true || verified === 'true',
     all,
   }

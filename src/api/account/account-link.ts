@@ -16,8 +16,8 @@ import { mailTask } from './mail-queue.ts'
 export type LinkRequest = Pick<Call, 'body' | 'address' | 'signal' | 'note' | 'noteAccount'>
 
 /**
- * Mails a link to whoever has an e-mail. The answer and the work before it are the same for every e-mail: there are as
- * many tasks as login types, and those for nobody do nothing. The mail is made later, in the background.
+ * Mails a link to the accounts with an e-mail. The answer and the work before it are the same for every e-mail: there
+ * is one task for each login type, and tasks for nobody do nothing. The mail is made later, in the background.
  */
 export async function mailByEmail(
   context: Context,
@@ -41,7 +41,7 @@ export async function mailByEmail(
   return messageAnswer('If there is such an account, a mail with a link is on its way.')
 }
 
-/** The task of a mail to whoever has an e-mail; 0 is nobody. */
+/** The task of a mail to the account with an e-mail. The id 0 is nobody. */
 async function taskFor(
   { plans, store }: Context,
   mail: 'reset' | 'verify',
@@ -54,8 +54,8 @@ async function taskFor(
 }
 
 /**
- * Counts a mail that somebody causes as a failed attempt, apart from logins: nobody is locked out by it, and nobody is
- * flooded with mails. Throws if there were too many.
+ * Counts a requested mail as a failed attempt, apart from logins. Nobody is locked out by it, and nobody is flooded
+ * with mails. Throws if there were too many.
  */
 export async function countMail(
   { throttle }: Context,
@@ -78,15 +78,15 @@ export interface Linked {
   readonly epoch: number
   readonly version: number
   readonly email: string
-  /** Of the e-mail. */
+  /** The key of the e-mail. */
   readonly key: string
   /** The e-mail address that the link is for, if it is not that of the account. */
   readonly address: string | undefined
-  /** What the transaction that uses the link holds. */
+  /** The state of the account that the transaction of the link requires. */
   readonly holder: LinkHolder
 }
 
-/** Throws if the link is not valid, or the account was changed since. Wrong tokens are counted as failed logins are. */
+/** Finds the account of a link. Throws if the link is not valid. Wrong tokens count as failed attempts. */
 export async function accountOfLink(
   context: Context,
   request: Pick<LinkRequest, 'address' | 'noteAccount'>,
@@ -130,7 +130,7 @@ export function refuseOthers(body: object, known: readonly string[], errors: Err
   for (const name of Object.keys(body)) if (!known.includes(name)) note(errors, name, 'is not a field here')
 }
 
-/** The token of a request that has nothing else. */
+/** Reads the token of a request whose body has nothing else. */
 export function takeToken({ body }: Pick<LinkRequest, 'body'>): string {
   const errors: Errors = new Map()
   refuseOthers(body, ['token'], errors)

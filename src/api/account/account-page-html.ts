@@ -6,13 +6,13 @@ import { type PageTexts, pageTexts } from './account-page-texts.ts'
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  // The address has the token in it.
+  // The address contains the token.
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
   Vary: 'Accept-Language',
 } as const
 
-/** The colours of the console, without its name: these are pages of the app for its users. */
+/** The colours of the console, without its name: users see these pages as pages of the app. */
 const STYLE = `:root{color-scheme:light dark;--accent:light-dark(#0d7a6f,#3fbcae);--on-accent:light-dark(#fff,#04211e);--line:light-dark(#8b8d89,#737a80)}
 *{box-sizing:border-box}
 body{display:grid;place-content:center;min-height:100dvh;margin:0;padding:1rem;font:16px/1.5 system-ui,sans-serif;color:light-dark(#1b1d1f,#e9eaeb);background:light-dark(#f6f6f4,#121315)}
@@ -27,7 +27,7 @@ button,.way{padding:.5rem 1rem;font:inherit;font-weight:600;text-align:center;te
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 [role=alert]{padding:.625rem .75rem;border-radius:6px;color:light-dark(#b42318,#ff8a7a);background:light-dark(#fdecea,#3a1a17)}`
 
-/** One page: in the language of the browser, and with the way on from here. */
+/** A page in the language of the browser, with a link to where to go next. */
 export class AccountHtml {
   readonly texts: PageTexts
   readonly #context: Context
@@ -53,12 +53,12 @@ ${body}
     }
   }
 
-  /** That it is done, and where to go now. */
+  /** The page after a success, with where to go next. */
   done(title: string, says: string): Answer {
     return this.page(title, `<p role="status">${Bun.escapeHTML(says)}</p>${this.#way()}`)
   }
 
-  /** That it did not work, why, and where to go now. */
+  /** The page after a failure: the reason, and where to go next. */
   refused(title: string, refused: Failure): Answer {
     return this.page(title, `${this.alert(this.explain(refused))}${this.#way()}`, refused)
   }
@@ -75,7 +75,7 @@ ${body}
     return sentences.length === 0 ? this.texts.whole(code, message) : `${sentences.join('. ')}.`
   }
 
-  /** Mails of apps with pages of their own do not lead here; whoever is here signs in there, or in the console. */
+  /** Links to where people sign in: in the app, or in the console. */
   #way(): string {
     const { signIn } = this.#context.settings.mail
     return signIn === undefined

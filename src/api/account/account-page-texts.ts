@@ -1,6 +1,6 @@
 import type { LinkKind } from '../../declare/mail.ts'
 
-/** The words of the pages that mails lead to. */
+/** The texts of the pages that mails link to. */
 export interface PageTexts {
   readonly language: 'en' | 'de'
   readonly titles: Readonly<Record<LinkKind, string>>
@@ -11,9 +11,9 @@ export interface PageTexts {
   readonly thePassword: string
   readonly passwordSet: string
   readonly signIn: string
-  /** What is wrong with a value. */
+  /** Translates a sentence about a value. */
   readonly sentence: (english: string) => string
-  /** What the API says as a whole, by its code or as it says it. */
+  /** Translates a message of the API, by its code or by its English text. */
   readonly whole: (code: string, english: string) => string
 }
 
@@ -60,7 +60,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   too_many_attempts: 'Zu viele Versuche. Warten Sie eine Weile.',
 }
 
-/** What the API says when it is done. */
+/** Messages of the API after a success. */
 const DONE: Readonly<Record<string, string>> = {
   'The e-mail address is confirmed. You can log in now.':
     'Die E-Mail-Adresse ist bestätigt. Sie können sich jetzt anmelden.',
@@ -99,7 +99,7 @@ const de: PageTexts = {
   whole: (code, english) => WHOLE[code] ?? DONE[english] ?? english,
 }
 
-/** In the first language of the browser, if that is German; else in English. */
+/** Returns German texts if that is the first language of the browser, else English ones. */
 export function pageTexts(languages: string | null): PageTexts {
   return /^\s*de\b/i.test(languages ?? '') ? de : en
 }

@@ -9,16 +9,16 @@ import { confirmEmail, revertEmail } from './email-change.ts'
 import { PASSWORD_LINKS, resetPassword } from './reset.ts'
 import { verifyAddress } from './verify.ts'
 
-/** A page with a form that works without any script: mails link to it unless the app has pages of its own. */
+/** A page with a form that works without scripts. Mails link to it, unless the app has its own pages. */
 export interface AccountPage {
   readonly path: string
-  /** Shows the form, if the link is valid. Nothing is changed: programs that scan mails follow links, too. */
+  /** Shows the form if the link is valid. Changes nothing: programs that scan mails follow links, too. */
   show(context: Context, call: Call): Promise<Answer>
-  /** Does what the form asks for. */
+  /** Handles the submitted form. */
   submit(context: Context, call: Call): Promise<Answer>
 }
 
-/** A page for people whom a failure meets in their browser. */
+/** A page that shows a failure to a person in a browser. */
 export function messagePage(context: Context, call: Call, failure: Failure): Answer {
   const html = new AccountHtml(context, call)
   return html.refused(html.texts.failed, failure)
@@ -44,7 +44,7 @@ function passwordForm(html: AccountHtml, { kind, token, linked }: PasswordForm, 
   return html.page(texts.titles[kind], `${alert}${form}`, refused)
 }
 
-/** What the form has sent, and the request that the API would get with it. */
+/** Reads the submitted form, and makes the request that the API would get. */
 async function formOf(call: Call): Promise<{ form: URLSearchParams; request: Omit<LinkRequest, 'body'> }> {
   const { address, signal } = call
   const noteAccount = (digest: string) => call.noteAccount(digest)
@@ -56,7 +56,7 @@ function tokenOf(call: Call): string {
   return call.query.take(new Map(), () => {}).link ?? ''
 }
 
-/** The form of a link, or that it is not valid: nobody fills in a form for nothing. */
+/** Shows the form if the link is valid, else a message: nobody should fill in a form for nothing. */
 async function ifValid(
   context: Context,
   call: Call,
@@ -86,7 +86,7 @@ function passwordPage(kind: LinkKind): AccountPage {
         return html.done(html.texts.titles[kind], html.texts.passwordSet)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        // Another password does not make a wrong link right.
+        // If the link is not valid, another password does not help.
         const linked =
           error.code === 'invalid_link' ? undefined : await findLinked(context, PASSWORD_LINKS, token)
         if (linked === undefined) return html.refused(html.texts.failed, error)
@@ -96,7 +96,7 @@ function passwordPage(kind: LinkKind): AccountPage {
   }
 }
 
-/** A page with nothing but a button. */
+/** A page with a button only. */
 function buttonPage(
   kind: LinkKind,
   run: (context: Context, request: LinkRequest) => Promise<Answer>,

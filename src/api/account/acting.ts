@@ -8,7 +8,7 @@ import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { selfOf, signedInAnswer, signIn } from './sign-in.ts'
 
-/** `POST /api/auth/as/` `{user}`: a token with which an admin acts as that user. */
+/** `POST /api/auth/as/` `{user}`: returns a token with which an admin acts as that user. */
 async function actAs(context: Context, { actor, session }: Caller, body: object): Promise<Answer> {
   if (actor.kind !== 'user' || session === undefined) throw signInFirst()
   const { plan, id } = parseUser(context, body as Record<string, unknown>)

@@ -6,9 +6,9 @@ import { askedBy, type Context } from '../context.ts'
 import { signedInUser } from './session.ts'
 import { ownerOf } from './sign-in.ts'
 
-/** The account that a call is about, and the session that asks. */
+/** The account that a call is about, and the calling session. */
 export interface ChosenAccount extends SessionOwner {
-  /** Whether it is that of the caller. */
+  /** Whether it is the caller's own account. */
   readonly own: boolean
   /** The name of the calling session. */
   readonly session: string
@@ -36,7 +36,7 @@ export async function chosenAccount(
   return { entity, id, epoch: Number(epoch), own: false, session: self.session.id }
 }
 
-/** Notes what is wrong with it. */
+/** Reads `users/5`, and notes errors. */
 function parseUser(
   { model }: Context,
   text: string,

@@ -25,7 +25,7 @@ const UNTAKEN = ' '
 
 /**
  * `POST /api/<entity>/` without a token, for a type whose users prove their addresses. The answer and the work are the
- * same whether or not the e-mail is taken: it has no Entity, one hash is made, and one transaction is committed.
+ * same whether or not the e-mail is taken: the answer has no Entity, one hash is made, one transaction is committed.
  */
 export async function signUpConcealed(context: Context, plan: Plan, call: Call): Promise<Answer> {
   allow(plan, 'create', nobody, true)
@@ -37,14 +37,14 @@ export async function signUpConcealed(context: Context, plan: Plan, call: Call):
     ? await beforeCreate(context, plan, askingOf(call), call.body)
     : { body: call.body, sent: undefined }
   await perform(context.store, checkSignUp(plan, { body, sent }), call.signal)
-  // Code counts for itself whom it signs up.
+  // If the user's code signs somebody up, it limits that itself.
   if (call.depth === undefined) await countSignUp(context, call, body)
   const answer = await performOnce(context, call, () => signUp(context, plan, { body, sent }))
   context.work.wake()
   return answer
 }
 
-/** By the e-mail alone: how many may sign up from one address is limited elsewhere. */
+/** Counts by e-mail only: sign-ups from one address are limited elsewhere. */
 async function countSignUp(context: Context, call: Call, { email }: { email?: unknown }): Promise<void> {
   if (typeof email !== 'string') return
   const key = emailKey(email)
@@ -55,7 +55,7 @@ async function countSignUp(context: Context, call: Call, { email }: { email?: un
 
 interface SentSignUp {
   readonly body: unknown
-  /** If a hook has made the body: what the caller had sent. */
+  /** The body that the caller sent, if a hook has changed it. */
   readonly sent?: object | undefined
 }
 
@@ -67,7 +67,7 @@ function* signUp(context: Context, plan: Plan, body: SentSignUp): Act<KeptAnswer
   const steps = plan.view(nobody).writes.create(guarded)
   for (let tries = 0; tries < TRIES; tries++) {
     const [row] = yield* read(login.byEmail, { [EMAIL_KEY]: params[EMAIL_KEY] ?? null })
-    // The mail to a new user is made from the journal.
+    // The mail to a new user is sent by a follower of the journal.
     const { done } =
       row === undefined
         ? yield* write(steps, params)
@@ -78,7 +78,7 @@ function* signUp(context: Context, plan: Plan, body: SentSignUp): Act<KeptAnswer
   throw new Failure('busy')
 }
 
-/** Whoever has the address is told. */
+/** Tells the owner of the address by mail. */
 function tellOwner(context: Context, entity: string, id: number, params: Params): Act<Outcome> {
   const address = { entity, id, key: String(params[EMAIL_KEY]) }
   const tried = context.tried.keeping(address, String(params.password))
@@ -86,7 +86,7 @@ function tellOwner(context: Context, entity: string, id: number, params: Params)
   return write([...tried.steps, context.work.enqueue], { ...tried.params, ...taskParams([task]) })
 }
 
-/** Throws everything that is wrong with a sign-up, except that the e-mail is taken. `check` asks the database again. */
+/** Throws all errors of a sign-up, except that the e-mail is taken. The returned `check` asks the database again. */
 export function* checkSignUp(plan: Plan, { body, sent }: SentSignUp) {
   const draft = draftOf(plan, nobody, body, { sent })
   const { view, params, guarded, errors } = draft

@@ -6,9 +6,9 @@ import { type LoginRequest, takeText } from './login.ts'
 import { confirmPassword, type Self } from './session.ts'
 
 /**
- * Throws unless it is the owner of an account who asks: a stolen token must not be enough to take an account over for
- * good. The owner sends the password. An account that a provider has made has none, and its sessions begin at the provider
- * or with a passkey: there a login of the last minutes is the proof. Throws if `errors` has any.
+ * Throws unless the owner of the account is asking: a stolen token must not be enough to take over an account for good.
+ * The owner sends the password. An account that a provider's login created has none, and its sessions begin at the
+ * provider or with a passkey. There a recent login is the proof. Also throws if `errors` has any.
  */
 export async function confirmOwner(
   context: Context,
@@ -25,5 +25,5 @@ export async function confirmOwner(
   if (!isRecent(self.session)) throw new Failure('recent_login_required')
 }
 
-/** For descriptions of calls. */
+/** A sentence for the descriptions of endpoints. */
 export const ownerConfirmed = `\`password\` is required, unless the account has none: then the login must be at most ${budget.recentLoginMinutes} minutes old.`

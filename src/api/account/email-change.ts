@@ -37,8 +37,8 @@ import { setPassword, signedInUser } from './session.ts'
 import { markingVerified } from './verified.ts'
 
 /**
- * `POST /api/auth/email`: mails a link to a new address. Nothing is changed until it is followed. The answer is the same
- * if somebody else has that address.
+ * `POST /api/auth/email`: mails a link to a new address. Nothing changes until somebody follows the link. The answer is
+ * the same if another account has that address.
  */
 async function askForEmailChange(context: Context, caller: Caller, request: LoginRequest): Promise<Answer> {
   const self = await signedInUser(context, caller)
@@ -62,7 +62,7 @@ async function askForEmailChange(context: Context, caller: Caller, request: Logi
   )
 }
 
-/** The address as it is stored. Throws if a PATCH could not set it, for any reason but that it is taken. */
+/** Returns the address as it is stored. Throws if a PATCH could not set it, unless only because it is taken. */
 function* checkEmail(
   plan: Plan,
   actor: Actor,
@@ -84,7 +84,7 @@ function* checkEmail(
   return String(values.email)
 }
 
-/** `POST /api/auth/email/confirm`: the change is an operation of the user. The old address is told. */
+/** `POST /api/auth/email/confirm`: changes the e-mail, as an operation of the user, and tells the old address. */
 export async function confirmEmail(context: Context, request: LinkRequest): Promise<Answer> {
   const token = takeToken(request)
   const operation = await retried(async () => {
@@ -95,7 +95,7 @@ export async function confirmEmail(context: Context, request: LinkRequest): Prom
   return { ...answer, headers: { 'Takeback-Operation': operation } }
 }
 
-/** Others may change the account at the same time. */
+/** Retries if others change the account at the same time. */
 async function retried(run: () => Promise<string>): Promise<string> {
   for (let tries = 1; ; tries++)
     try {
@@ -142,7 +142,7 @@ async function changeByLink(
   return headers?.['Takeback-Operation'] ?? ''
 }
 
-/** A write that is refused because the link was used meanwhile is not tried again. */
+/** Throws if the link was used meanwhile, since the write must then not be retried. */
 function* refusingUsed<T>(act: Act<T>): Act<T> {
   let next = act.next()
   while (!next.done) {
@@ -154,8 +154,8 @@ function* refusingUsed<T>(act: Act<T>): Act<T> {
 }
 
 /**
- * `POST /api/auth/email/revert`: gives an account back to the address that it had, whatever was changed since. All sessions
- * end, and so does the password: a link to set a new one is mailed to that address.
+ * `POST /api/auth/email/revert`: gives an account back to its former address, whatever has changed since. All sessions
+ * end. The password ends too, and a link to set a new one is mailed to that address.
  */
 export async function revertEmail(context: Context, request: LinkRequest): Promise<Answer> {
   const token = takeToken(request)
@@ -171,7 +171,7 @@ export async function revertEmail(context: Context, request: LinkRequest): Promi
     ...mark.params,
     ...taskParams([mailTask({ mail: 'reset', entity, id })]),
     $id: id,
-    // Whoever has changed the password meanwhile does not keep it.
+    // A password that was changed meanwhile is replaced too.
     $epoch: null,
     email: address,
     [EMAIL_KEY]: key,

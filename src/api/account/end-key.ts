@@ -12,8 +12,8 @@ import { keyFor, ofKeys, sampleKey, shownKey } from './keys.ts'
 type EndCall = Call<'undo' | 'since' | (typeof ASKED)[number]>
 
 /**
- * `DELETE /api/auth/keys/<id>/`: ends it. With `undo=1` it also takes back what the key has done, in the same transaction.
- * To call it again changes nothing, but what it has done can be taken back then, too.
+ * `DELETE /api/auth/keys/<id>/`: ends the key. With `undo=1` it also takes back what the key has done, in the same
+ * transaction. A second call can still take that back, and changes nothing else.
  */
 async function endKey(context: Context, call: EndCall): Promise<Answer> {
   const since = parseEnding(call)
@@ -37,7 +37,7 @@ async function endOnly(context: Context, call: EndCall, id: number): Promise<Ans
   return { status: 200, body: JSON.stringify(shownKey(await keyFor(context, call.caller.actor, call.id))) }
 }
 
-/** From when on its work is to be taken back; undefined if it is not to be. */
+/** The time since which the key's work is taken back; undefined if it is not taken back. */
 function parseEnding({ query }: EndCall): { readonly time: string | undefined } | undefined {
   const errors: Errors = new Map()
   const { undo, since } = query.take(errors)

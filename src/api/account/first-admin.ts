@@ -16,21 +16,21 @@ import { credentials } from './login.ts'
 import { selfOf, signedInAnswer, startSession } from './sign-in.ts'
 import { vouching } from './verified.ts'
 
-/** The account of the first admin, while it is still to be had. */
+/** The account of the first admin, while nobody has taken it. */
 interface OpenOffer extends FirstAdminOffer {
   readonly plan: Plan
 }
 
-/** Databases in which the first admin is known to be there: that never changes. */
+/** Databases that have a first admin. That never changes. */
 const settled = new WeakSet<object>()
 
-/** Undefined once somebody is, or was, an admin of their own. */
+/** Returns the offer; undefined once its account is in use, or anybody else is or was an admin. */
 export async function openOffer(context: Context): Promise<OpenOffer | undefined> {
   const { model, plans, store, firstAdmin } = context
   const plan = model.admins === undefined ? undefined : plans.get(model.admins)
   if (plan?.login === undefined || settled.has(store)) return undefined
   const offer = await firstAdmin.read()
-  // The terminal shows no token yet.
+  // The terminal does not show a token yet.
   if (offer === undefined) return undefined
   if (offer !== 'made') {
     const [other] = await store.read(plan.login.others, { $id: offer.id ?? 0 })
@@ -41,8 +41,8 @@ export async function openOffer(context: Context): Promise<OpenOffer | undefined
 }
 
 /**
- * What the terminal shows. Nothing else proves that somebody is at this machine: a proxy here need not add any headers, so
- * the requests of strangers can look just like those of the machine itself.
+ * The token that the terminal shows. Nothing else proves that somebody sits at this machine: a proxy on it need not add
+ * headers, so requests of strangers can look like those of the machine itself.
  */
 export function offerToken({ tokens }: Context, { nonce }: FirstAdminOffer): string {
   return tokens.digest('first admin').update(nonce).digest('base64url')
@@ -74,14 +74,14 @@ function isSame(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** There is no admin yet. */
+/** Creates the first admin, if the first start could not. */
 function* createFirst(context: Context, offer: OpenOffer, body: object): Act<KeptAnswer> {
   const { plan } = offer
   yield* take(context, offer)
   return yield* vouching(context, plan, create(plan, system, body))
 }
 
-/** Nobody has used the account that the first start made: from now on it is theirs. */
+/** Gives the account that the first start created to the caller, if nobody has used it. */
 function* takeOver(context: Context, offer: OpenOffer, body: object): Act<KeptAnswer> {
   const { plan, id } = offer
   yield* take(context, offer)
@@ -93,13 +93,13 @@ function* takeOver(context: Context, offer: OpenOffer, body: object): Act<KeptAn
   try {
     return yield* vouching(context, plan, update(context, plan, system, sent))
   } catch (error) {
-    // Somebody has changed it since: it is in use.
+    // Somebody has changed the account since, so it is in use.
     if (error instanceof Failure && error.code === 'stale') throw new Failure('first_admin_exists')
     throw error
   }
 }
 
-/** Throws if another one was faster. */
+/** Takes the offer. Throws if somebody else was faster. */
 function* take({ firstAdmin }: Context, offer: OpenOffer): Act<void> {
   const { plan, id } = offer
   const { done } = yield* write(firstAdmin.take, { $offer: offerText(offer) })

@@ -21,7 +21,7 @@ import type { Store } from '../../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })
 
-/** How long a user is cached at most: other servers may have ended a session. */
+/** How long a user is cached: other servers may have ended a session. */
 const RELIED_MS = 500
 const KNOWN_MAX = 10_000
 
@@ -40,7 +40,7 @@ type TokenState = Pick<Caller, 'expired' | 'lacksFactor'>
 interface Known {
   readonly caller: Caller
   readonly age: number
-  /** By `performance.now()`. */
+  /** The expiry, by `performance.now()`. */
   readonly until: number
 }
 
@@ -58,7 +58,7 @@ export class Identities {
   readonly #keys: AccessKeys
   readonly #factors: SecondFactors
   readonly #known = new Map<string, Known>()
-  /** By the name of a token, which proves nothing: nobody is recognised by it. */
+  /** Callers by the name of their token, or by key. Not for authentication: a name proves nothing. */
   readonly #alive = new Map<string, Known>()
   #forgotten = 0
 
@@ -72,7 +72,7 @@ export class Identities {
     this.#factors = factors
   }
 
-  /** The caller, if the cache has them. */
+  /** Returns the caller of a token if the cache has them. */
   recall(token: string): Caller | undefined {
     const known = this.#known.get(token)
     if (known === undefined) return undefined
@@ -108,7 +108,7 @@ export class Identities {
     return caller
   }
 
-  /** Whoever has this key; undefined if the user in whose name it acts is gone. */
+  /** The caller with this key; undefined if the user in whose name it acts is gone. */
   async #holderOf({ id, owner, can, limits, agent }: AccessKey): Promise<Caller | undefined> {
     const user = this.#userOf(owner.entity, owner.id)
     const state = await this.#stateOf(user, undefined)
@@ -118,7 +118,7 @@ export class Identities {
     return Object.freeze({ actor, session: undefined, expired: state.expired })
   }
 
-  /** Whether a key still stands for the same: for calls that last. */
+  /** Whether a key is valid and has the same rights as before: for long calls. */
   async #isKeyAlive({ id, scope }: KeyActor): Promise<boolean> {
     const age = this.#age
     const looked = performance.now()
@@ -132,14 +132,14 @@ export class Identities {
     return caller.actor.scope?.shape === scope?.shape
   }
 
-  /** Whoever the claims of a valid token or ticket name. Throws if the token has ended. */
+  /** Returns the caller whom the claims of a valid token or ticket name. Throws if the token has ended. */
   async callerOf(claims: Claims | undefined): Promise<Caller> {
     const caller = claims === undefined ? undefined : await this.#aliveOf(claims)
     if (caller === undefined) throw badToken()
     return Object.freeze(caller)
   }
 
-  /** Whether the token of a caller is still valid: for calls that last. */
+  /** Whether the token of a caller is still valid: for long calls. */
   async isAlive({ actor, session }: Caller): Promise<boolean> {
     if (actor.kind === 'key') return this.#isKeyAlive(actor)
     const user = userOf(actor)
@@ -155,7 +155,7 @@ export class Identities {
     return true
   }
 
-  /** Throws if the session of a caller has ended, whatever the cache says. */
+  /** Throws if the session of a caller has ended. Ignores the cache. */
   async refuseEnded({ actor, session }: Caller): Promise<void> {
     const user = userOf(actor)
     if (user === undefined || session === undefined) return
@@ -163,7 +163,7 @@ export class Identities {
     if ((await this.#aliveOf({ entity, id, session, notBefore: 0 })) === undefined) throw badToken()
   }
 
-  /** The caller of a token; undefined if it is no longer valid. If an admin acts as the user, both must be there. */
+  /** The caller of a token; undefined if it is no longer valid. If an admin acts as the user, both must exist. */
   async #aliveOf({ entity, id, session }: Claims): Promise<Caller | undefined> {
     const user = this.#userOf(entity, id)
     const state = await this.#stateOf(user, session)
@@ -175,14 +175,14 @@ export class Identities {
     return { actor: { kind: 'impersonation', by, user }, session, ...admin }
   }
 
-  /** Tokens of a renamed type have its old name. */
+  /** A token from before a rename has the type's old name. */
   #userOf(name: string, id: number): User {
     const { entities, logins, admins } = this.#model
     const entity = entities.has(name) ? name : (logins.find(({ was }) => was === name)?.name ?? name)
     return { kind: 'user', entity, id, admin: entity === admins }
   }
 
-  /** Undefined if the user is gone, or the session is no longer valid. Keys have none. */
+  /** Undefined if the user is gone, or the session is no longer valid. A key has no session. */
   async #stateOf({ entity, id }: User, session: Session | undefined): Promise<TokenState | undefined> {
     const login = this.#plans.get(entity)?.login
     if (login === undefined) return undefined
@@ -204,7 +204,7 @@ export class Identities {
     }
   }
 
-  /** Whether a second factor is required, but was neither used for this session nor is there any. */
+  /** Whether a second factor is required, but the user has none and this session did not use one. */
   async #lacksFactor(owner: FactorOwner, session: Session | undefined): Promise<boolean> {
     if (session === undefined || session.strong) return false
     if (this.#model.entities.get(owner.entity)?.login?.second !== 'required') return false

@@ -17,7 +17,7 @@ function ownAccount({ plan, id }: Self): AccountName {
   return { entity: plan.type.name, id }
 }
 
-/** `POST /api/auth/providers/<name>/link`: where the owner of an account goes to link a provider. */
+/** `POST /api/auth/providers/<name>/link`: returns the address where the owner of an account links a provider. */
 async function link(context: Context, call: Call): Promise<Answer> {
   const provider = providerOf(context, call.params?.name)
   const self = await signedInUser(context, call.caller)
@@ -38,13 +38,13 @@ async function link(context: Context, call: Call): Promise<Answer> {
 
 const LINK_FIELDS = ['return_to', 'password', 'code_challenge']
 
-/** `POST /api/auth/identities/`: links the identity that a browser has come back with. */
+/** `POST /api/auth/identities/`: links the identity with which a browser has come back. */
 async function addIdentity(context: Context, call: Call): Promise<Answer> {
   const self = await signedInUser(context, call.caller)
   const account = ownAccount(self)
   const { kind, code, found } = await takeCode(context, call)
   const { identity, account: owner } = found
-  // Somebody else may have begun it, and sent this browser here.
+  // Somebody else may have started the login, and sent this browser here.
   if (identity === null || owner.entity !== account.entity || owner.id !== account.id)
     throw new Failure('invalid_code')
   const use = context.handoffs.using(kind, code)
@@ -70,7 +70,7 @@ async function listLinked(context: Context, { caller }: Call): Promise<Answer> {
   return { status: 200, body: JSON.stringify({ data: found.map(shown) }) }
 }
 
-/** An account without a password keeps its last identity. */
+/** Unlinks an identity. An account without a password keeps its last one. */
 async function unlink(context: Context, call: Call): Promise<Answer> {
   const id = parseId(call.id)
   const self = await signedInUser(context, call.caller)

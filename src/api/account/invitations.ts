@@ -12,7 +12,7 @@ import { countMail, messageAnswer, refuseOthers, someMessage } from './account-l
 import { takeText } from './login.ts'
 import { mailInTurn } from './mail-queue.ts'
 
-/** `GET /api/auth/invitations/`: who was invited and has not set a password. */
+/** `GET /api/auth/invitations/`: lists the invited users who have not set a password. */
 async function listInvitations(context: Context, { query }: Call<'limit' | 'cursor'>): Promise<Answer> {
   const errors: Errors = new Map()
   const given = query.take(errors)
@@ -38,7 +38,7 @@ function openUserCursor(text: string | undefined, errors: Errors): { entity: str
   return { entity, id: Number(id) }
 }
 
-/** Undefined if whoever was invited is gone, or has set a password since. */
+/** Undefined if the invited user is gone, or has set a password since. */
 async function stateIfOpen(
   { plans, store }: Context,
   invitation: Invitation,
@@ -51,7 +51,7 @@ async function stateIfOpen(
   return isInvitationOpen(invitation, state) ? state : undefined
 }
 
-/** `POST /api/auth/invitations/` `{user}`: another mail, whose link replaces the one before. */
+/** `POST /api/auth/invitations/` `{user}`: sends another mail, whose link replaces the former one. */
 async function sendInvitation(context: Context, { body, address }: Call): Promise<Answer> {
   const errors: Errors = new Map()
   refuseOthers(body, ['user'], errors)

@@ -14,12 +14,12 @@ import { askingOf, beforeCreate, hasHook } from '../write/hooks.ts'
 import { transactPlanned } from '../write/planned.ts'
 import { mailInTurn } from './mail-queue.ts'
 
-/** Nobody knows it, and no declaration asks for a longer one. */
+/** The length of a random password that nobody knows. No declaration requires a longer one. */
 export const PASSWORD_BYTES = 96
 
 /**
- * `POST /api/<entity>/?invite=1`: creates a user without a password, and mails a link that sets one. Only for callers who
- * are signed in: strangers must not make this server send mails to whomever they like.
+ * `POST /api/<entity>/?invite=1`: creates a user without a password, and mails a link to set one. Only for callers who
+ * are logged in: strangers must not make this server send mails to anybody.
  */
 export async function inviteUser(context: Context, plan: Plan, call: Call): Promise<Answer> {
   const { actor } = call.caller

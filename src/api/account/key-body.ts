@@ -11,10 +11,10 @@ import { ALONE, type KeyLimits, type KeyRights, keyLimits } from '../../plan/vie
 const TERMS = ['name', 'expires_at', 'can', 'limits', 'agent'] as const
 const CAN = ['entities', 'read_only'] as const
 
-/** What is left out has these, or what the key had before. */
+/** The defaults of a new key. */
 export const plainTerms: KeyTerms = { name: '', expires_at: null, can: {}, limits: {}, agent: false }
 
-/** The terms of a key as a body has them; notes what is wrong. `more`: other keys that the body may have. */
+/** Reads the terms of a key from a body, and notes errors. `more`: other keys that the body may have. */
 export function parseTerms(
   model: Model,
   body: Readonly<Record<string, unknown>>,
@@ -60,7 +60,7 @@ function parseName(value: unknown, errors: Errors): string {
   return ''
 }
 
-/** A line that can be shown anywhere. */
+/** Whether a text is a single line that can be shown anywhere. */
 function isName(text: string): boolean {
   const { length } = [...text]
   return (

@@ -7,7 +7,7 @@ import { type Act, read, write } from '../../store/act.ts'
 import type { Context, KeptAnswer } from '../context.ts'
 import { badToken } from './identify.ts'
 
-/** The key, if it has limits. */
+/** Returns the key of the actor if it has limits. */
 export function limitedKey(actor: Actor): KeyActor | undefined {
   return actor.kind === 'key' && keyLimits.some((name) => actor.limits?.[name] !== undefined)
     ? actor
@@ -15,8 +15,8 @@ export function limitedKey(actor: Actor): KeyActor | undefined {
 }
 
 /**
- * An act that is refused if its operation is more than the key may change. To be run in one transaction: what it has
- * written is counted in the journal, while all other writes by the key wait.
+ * Refuses an act whose operation exceeds the limits of the key. To be run in one transaction: its changes are counted
+ * in the journal, while all other writes by the key wait.
  */
 export function* withinLimits(context: Context, key: KeyActor, act: Act<KeptAnswer>): Act<KeptAnswer> {
   const answer = yield* act
@@ -25,7 +25,7 @@ export function* withinLimits(context: Context, key: KeyActor, act: Act<KeptAnsw
   return answer
 }
 
-/** Throws if an operation of this transaction is more than the key may change. */
+/** Throws if an operation of this transaction exceeds the limits of the key. */
 export function* refuseExcess(context: Context, key: KeyActor, operation: string): Act<void> {
   const { extents } = context
   if (!(yield* write(extents.hold, { $key: key.id })).done) throw badToken()
@@ -39,7 +39,7 @@ export function* refuseExcess(context: Context, key: KeyActor, operation: string
   ]
   if (errors.size === 0) return
   const seconds = Math.ceil(Math.max(...waits) / 1000)
-  // If waiting does not help, nothing says how long.
+  // There is no `Retry-After` if waiting does not help.
   const headers = Number.isFinite(seconds) ? { 'Retry-After': String(Math.max(1, seconds)) } : {}
   throw new Failure('over_budget', { errors, headers })
 }
@@ -60,7 +60,7 @@ const windows = {
   deletes_per_day: { plan: 'deletesPerDay', what: 'deletes', time: 'day' },
 } as const
 
-/** How many milliseconds until it would be allowed. */
+/** Notes an exceeded limit, and returns how many milliseconds to wait. */
 function* noteWithin(
   context: Context,
   key: KeyActor,

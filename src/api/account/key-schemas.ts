@@ -70,7 +70,7 @@ const doneSchema: JsonSchema = {
   description: 'What it has done, as far as the journal goes back.',
 }
 
-/** Keys, as they are sent and as they are answered. */
+/** The schemas of keys, in requests and in answers. */
 export function keySchemas(model: Model): Record<string, JsonSchema> {
   const terms = termSchemas()
   const user: JsonSchema = { type: 'string', description: 'The user in whose name it acts, as `users/3`.' }

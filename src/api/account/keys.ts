@@ -14,13 +14,13 @@ import { limitOf } from '../read/list.ts'
 import { parseTerms, plainTerms } from './key-body.ts'
 import { keySchemas } from './key-schemas.ts'
 
-/** Whoever calls. Keys, and admins who act as somebody, do not get here. */
+/** The calling user. Keys, and admins who act as somebody, never get here. */
 function keyMaker(actor: Actor): User {
   if (actor.kind !== 'user') throw signInFirst()
   return actor
 }
 
-/** In whose name a new key acts, or whose keys are listed: the caller, or for admins anybody. */
+/** The user in whose name a new key acts, or whose keys are listed: the caller, or for admins anybody. */
 async function keyOwnerFor(
   context: Context,
   actor: Actor,
@@ -43,7 +43,7 @@ async function keyOwnerFor(
   return found
 }
 
-/** A key that the caller may see: their own, or for admins any. */
+/** Finds a key that the caller may see: their own, or for admins any. */
 export async function keyFor(context: Context, actor: Actor, id: string): Promise<AccessKey> {
   const self = keyMaker(actor)
   const key = await context.keys.byId(parseId(id))
@@ -70,7 +70,7 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
   const made = await context.keys.make(owner, terms, { calling, signal })
   if (made === 'gone') {
     await context.identities.refuseEnded(caller)
-    // The owner was deleted after they were looked up.
+    // The owner was deleted after the lookup.
     throw invalidAt('user', 'refers to nothing')
   }
   if (made === 'many')
@@ -103,7 +103,7 @@ async function listKeys(
   return { status: 200, body: JSON.stringify({ data: shown.map(shownKey), next }) }
 }
 
-/** `GET /api/auth/keys/<id>/`: with what it has done. */
+/** `GET /api/auth/keys/<id>/`: the key and its operations. */
 async function readKey(context: Context, { caller, id }: Call): Promise<Answer> {
   const key = await keyFor(context, caller.actor, id)
   const [row = []] = await context.store.read(context.operations.doneVia, { $via: `keys/${key.id}` })

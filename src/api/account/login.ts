@@ -51,17 +51,17 @@ export interface LoginRequest {
   noteAccount(digest: string): void
 }
 
-/** Whose password it is; and whether it is that of a sign-up whose address is not proved. */
+/** The user whose password it is, and whether it is that of an unverified sign-up. */
 interface MemberFound {
   readonly user: (Proven & { readonly hash: string }) | undefined
   readonly isTried: boolean
 }
 
 /**
- * For a wrong password it does the same work whether or not the e-mail exists, so neither the answer nor its time reveals
- * it. Types with `verify` take two hashes: that of the account, and that of the last sign-up which found the e-mail taken.
- * Until the address is proved, only the password of the last sign-up is answered with `unverified`, whether or not there
- * was an account before: so nobody can find out by sign-ups and logins. It counts as failed.
+ * Finds the user with a password. Does the same work whether or not the e-mail exists, so neither the answer nor its
+ * time reveals that. Types with `verify` take two hashes: that of the account, and that of the last sign-up which found
+ * the e-mail taken. Until the address is proved, only the password of the last sign-up is answered with `unverified`,
+ * whether or not there was an account before: sign-ups and logins reveal nothing. It counts as a failed attempt.
  */
 async function findMember(
   context: Context,
@@ -88,7 +88,7 @@ async function findMember(
   return { user: undefined, isTried: tried === undefined ? right : isTried }
 }
 
-/** No account has this id. */
+/** An id that no account has. */
 const NOBODY = 0
 
 function parseLogin(
@@ -112,7 +112,7 @@ function parseLogin(
   return { email, password, code, types }
 }
 
-/** Longer texts are no e-mail and no password, and not worth a hash. */
+/** Longer texts are neither an e-mail nor a password, and are not worth a hash. */
 const TEXT_MAX = 1024
 
 export function takeText(body: Record<string, unknown>, name: string, errors: Errors): string {
@@ -126,7 +126,7 @@ export function takeText(body: Record<string, unknown>, name: string, errors: Er
   return ''
 }
 
-/** If empty, `null` or absent: all login types, in the order of their declaration. */
+/** If it is empty, `null` or absent, all login types are meant, in the order of their declaration. */
 export function takeTypes({ model }: Context, userType: unknown, errors: Errors): readonly EntityType[] {
   if (userType === undefined || userType === null || userType === '') return model.logins
   const type = model.logins.find(({ login }) => login?.userType === userType)

@@ -18,19 +18,19 @@ const QUEUE = 'mail'
 
 /**
  * A mail to send to an account, which is named by its id or by the operation that creates it. It has no token and no
- * address: the token is made when the mail is, and addresses are where a purge finds them.
+ * address: the token is made with the mail, and addresses stay where a purge finds them.
  */
 type Payload = { readonly mail: MailKind; readonly entity: string } & (
   | { readonly id: number; readonly operation?: string }
   | { readonly operation: string }
 )
 
-/** The task of a mail. The id 0 is nobody: such a mail costs the same to enqueue. */
+/** The task of a mail. The id 0 is nobody: enqueuing such a mail takes as long as any other. */
 export function mailTask(payload: Payload): Task {
   return { queue: QUEUE, payload }
 }
 
-/** The same, but one at a time for each account: one mail can make the next one unnecessary. */
+/** The same, but mails to one account are sent one at a time: one can make the next unnecessary. */
 export function mailInTurn(payload: Payload & { readonly id: number }): Task {
   return { ...mailTask(payload), key: `${payload.entity}/${payload.id}` }
 }
@@ -40,12 +40,12 @@ export function mailQueue(context: Context): Queue {
 }
 
 async function sendMail(context: Context, job: TaskJob): Promise<void> {
-  // Earlier versions have enqueued `null` for nobody.
+  // Earlier versions enqueued `null` for nobody.
   const payload = job.payload as Payload | null
   if (payload === null || ('id' in payload && payload.id === 0)) return
   refuseGoneType(payload.entity, context.plans.get(payload.entity)?.login !== undefined)
   const account = await accountOf(context, payload)
-  // Somebody who is gone.
+  // The user is gone.
   if (account === undefined) return
   const letter = await letterOf(context, job, payload, account)
   if (letter === undefined) return
@@ -58,11 +58,11 @@ async function sendMail(context: Context, job: TaskJob): Promise<void> {
 /** Throws if the type of the user is gone, so that the task fails with a reason: the mail must not be lost silently. */
 function refuseGoneType(entity: string, logsIn: boolean): void {
   refuseDropped(entity)
-  // An instance with another declaration may know it.
+  // An instance with another declaration may know the type.
   if (!logsIn) throw new Error(`The declaration here has no Entity type ${entity} that logs in.`)
 }
 
-/** What the link of a mail does. */
+/** The kind of link in each kind of mail. */
 const LINKS: Readonly<Record<MailKind, LinkKind>> = {
   reset: 'reset',
   invite: 'invite',
@@ -72,7 +72,7 @@ const LINKS: Readonly<Record<MailKind, LinkKind>> = {
   taken: 'reset',
 }
 
-/** A mail that is to be sent. */
+/** A mail that is ready to be sent. */
 interface Letter {
   readonly kind: MailKind
   readonly to: string
@@ -80,7 +80,7 @@ interface Letter {
   readonly token: string
 }
 
-/** Undefined if there is nothing to send any more. A retry makes a new link, which replaces that of the attempt before. */
+/** Makes a mail; undefined if none is needed any more. A retry makes a new link, which replaces the former one. */
 async function letterOf(
   context: Context,
   { store }: TaskJob,
@@ -90,7 +90,7 @@ async function letterOf(
   const { mail, operation: slot } = payload
   if (mail === 'revert') return oldAddressLetter(context, store, account, slot ?? '')
   if (mail === 'email') return newAddressLetter(context, store, account)
-  // Earlier versions have named whom they invited by the operation, and made the invitation with its mail.
+  // Earlier versions named the invited user by the operation, and made the invitation with its mail.
   const isUnmade = mail === 'invite' && !('id' in payload)
   const kind = await neededKind(context, mail, account, isUnmade)
   if (kind === undefined) return undefined
@@ -102,7 +102,7 @@ async function letterOf(
   return token === undefined ? undefined : { kind, to: account.email, account, token }
 }
 
-/** Which mail to send for one that was enqueued; undefined if none is needed any more. */
+/** Returns which mail to send instead of the enqueued one; undefined if none is needed any more. */
 async function neededKind(
   context: Context,
   mail: 'reset' | 'invite' | 'verify' | 'taken',
@@ -114,24 +114,24 @@ async function neededKind(
   const found = await context.invitations.of({ entity: plan.type.name, id })
   if (isUnmade && found === undefined) return mail
   const invitation = found !== undefined && isInvitationOpen(found, account) ? found : undefined
-  // Whoever has set a password needs no invitation.
+  // A user who has set a password needs no invitation.
   if (mail === 'invite') return invitation && mail
   if (await isVerified(context, plan, id)) return undefined
   if (invitation === undefined) return mail
-  // An invitation proves the address, too. One that went to another address is of no use.
+  // An invitation also proves the address. One that was sent to another address is useless.
   if (hasWorkingLink(invitation, account)) return undefined
   return invitation.address === account.key ? mail : 'invite'
 }
 
 /**
- * Throws if an account had too many of these mails, so that this one comes later, to the address of then: users can change
- * theirs as often as they like, and nobody shall be flooded by that.
+ * Throws if an account had too many of these mails, so that this one is sent later, to the address of that time: users
+ * can change their addresses as often as they like, and nobody must be flooded with mails by that.
  */
 async function countVerification({ throttle }: Context, account: string): Promise<void> {
   await throttle.attempt({ account, address: account, device: null }, async () => undefined)
 }
 
-/** To the address that the account had before an operation. */
+/** A mail to the address that the account had before an operation. */
 async function oldAddressLetter(
   context: Context,
   store: Store,
@@ -150,7 +150,7 @@ async function oldAddressLetter(
   return token === undefined ? undefined : { kind: 'revert', to: address, account, token }
 }
 
-/** If somebody else has the new address already, they are told. */
+/** A mail to the new address. If another account has that address, its owner is told instead. */
 async function newAddressLetter(
   context: Context,
   store: Store,
@@ -187,7 +187,7 @@ async function accountOf(context: Context, payload: Payload): Promise<Account | 
   return { plan, id, email: String(self.email), ...accountState(self) }
 }
 
-/** Undefined if retention has erased the operation meanwhile. */
+/** Returns the id of the created user; undefined if retention has erased the operation. */
 async function createdBy(
   { feed }: Context,
   { entity, operation }: { entity: string; operation: string },
@@ -196,7 +196,7 @@ async function createdBy(
   return found?.changes.find(({ kind }) => kind === 'create')?.id ?? undefined
 }
 
-/** Never made from the headers of a request: whoever sends those could lead others astray. */
+/** Never uses the headers of a request: whoever sends them could lead others astray. */
 function linkOf({ model, settings }: Context, kind: LinkKind, token: string): string {
   const { url, appUrl } = settings.mail
   const path = model.mail.links.get(kind)

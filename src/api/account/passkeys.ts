@@ -28,7 +28,7 @@ type Body = Readonly<Record<string, unknown>>
 const TIMEOUT_MS = budget.challengeMinutes * 60_000
 const LOGIN = 'login'
 
-/** `POST /api/auth/passkeys/options` `{password}`: what a browser makes a passkey from. */
+/** `POST /api/auth/passkeys/options` `{password}`: returns the options with which a browser makes a passkey. */
 export async function registrationOptions(context: Context, call: Call): Promise<Answer> {
   const self = await signedInUser(context, call.caller)
   const errors: Errors = new Map()
@@ -96,8 +96,8 @@ export async function removePasskey(context: Context, { caller, query, id }: Cal
 }
 
 /**
- * `POST /api/auth/passkeys/login/options`: the same for everybody. It names no passkeys: the authenticator knows which ones
- * it has for this server, so nobody learns who has one.
+ * `POST /api/auth/passkeys/login/options`: the same for everybody. It names no passkeys: the authenticator knows its
+ * own for this server, so nobody learns who has one.
  */
 export function loginOptions(context: Context, { body }: Call): Answer {
   const errors: Errors = new Map()
@@ -118,7 +118,7 @@ export async function logInByPasskey(context: Context, call: Call): Promise<Answ
   refuseOthers(call.body, ['credential'], errors)
   const sent = takeCredential(call.body as Body, errors)
   if (errors.size > 0) throw invalid(errors)
-  // Nobody guesses a signature. But it takes work to verify one, so those who send wrong ones wait.
+  // A signature cannot be guessed. But verifying takes work, so whoever sends wrong ones must wait.
   const account = `passkey ${sent.id}`
   call.noteAccount(context.digestOf(account))
   const trier = { account, address: call.address, device: null, remembered: false }
@@ -136,7 +136,7 @@ async function ownerOfPasskey(
   const plan = passkey && context.plans.get(passkey.owner.entity)
   if (passkey === undefined || plan === undefined) return undefined
   const used = await verifyPasskey(sent, passkey, expectedOf(context, LOGIN))
-  // Before the passkey is used: if the account is reclaimed in between, the session is one of those that end.
+  // Read before the passkey is used: if the account is reclaimed in between, this session ends with the others.
   const self = await selfOf(context, plan, passkey.owner.id)
   if (used === undefined || !(await context.passkeys.use(passkey, used.challenge, used.counter)))
     return undefined
@@ -152,12 +152,12 @@ function partyOf({ settings: { mail, returnOrigins } }: Context) {
   return relyingPartyOf(mail.appUrl ?? mail.url, [...returnOrigins])
 }
 
-/** What a challenge for a new passkey is good for. */
+/** The purpose of a challenge for a new passkey. */
 function purposeOf({ entity, id }: FactorOwner): string {
   return `register ${entity}/${id}`
 }
 
-/** What an authenticator calls the account: the same for all of its passkeys, and nothing that tells who it is. */
+/** The user handle: the same for all passkeys of the account, and it does not reveal who that is. */
 function handleOf({ entity, id }: FactorOwner): string {
   return createHash('sha256').update(`passkeys of ${entity}/${id}`).digest('base64url')
 }

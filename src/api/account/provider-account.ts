@@ -21,7 +21,7 @@ import { selfOf } from './sign-in.ts'
 import { signsUp } from './sign-up.ts'
 import { markVerified, vouching } from './verified.ts'
 
-/** Somebody whom a provider has sent back. */
+/** A person whom a provider has sent back. */
 export interface Arrival {
   readonly claims: ProviderClaims
   readonly identity: Identity
@@ -31,8 +31,8 @@ export interface Arrival {
 }
 
 /**
- * The account that somebody logs in to: the one with this identity, or one with the same e-mail if both sides have it
- * verified, or a new one where anybody may sign up.
+ * Finds the account to log in to: the one with this identity, or one with the same e-mail if both sides have verified
+ * it, or a new one if anybody may sign up.
  */
 export async function accountFor(context: Context, arrival: Arrival): Promise<AccountName> {
   const types = takeTypes(context, arrival.userType, new Map())
@@ -42,14 +42,14 @@ export async function accountFor(context: Context, arrival: Arrival): Promise<Ac
     const owner = arrival.claims.emailVerified ? await ownerOfEmail(context, types, arrival) : undefined
     return owner ?? (await signUpBy(context, types, arrival))
   } catch (error) {
-    // The same person may have come in another window.
+    // The same person may have finished the login in another window.
     const meanwhile = error instanceof Failure ? await linkedTo(context, types, arrival) : undefined
     if (meanwhile === undefined) throw error
     return meanwhile
   }
 }
 
-/** The live account that an identity belongs to. */
+/** Finds the live account that an identity belongs to. */
 async function linkedTo(
   context: Context,
   types: readonly EntityType[],
@@ -66,7 +66,7 @@ async function linkedTo(
   return undefined
 }
 
-/** Throws if there is an account with this e-mail which the provider alone is not enough for. */
+/** Throws if an account has this e-mail, and the provider's word is not enough to log in to it. */
 async function ownerOfEmail(
   context: Context,
   types: readonly EntityType[],
@@ -82,14 +82,14 @@ async function ownerOfEmail(
     if (!(await isProvedHere(context, account, key))) throw new Failure('account_exists')
     const { steps, params } = context.linked.linking(identity, account)
     const { done } = await context.store.write(steps, params)
-    // It belongs to a deleted account, or to one that somebody has just made.
+    // The identity belongs to a deleted account, or to one that was just created.
     if (!done) throw new Failure('account_exists')
     return account
   }
   return undefined
 }
 
-/** Whether an address was proved to belong to the account. Never for admins: they link a provider themselves. */
+/** Whether an address was proved to belong to the account. Never for admins: they must link a provider themselves. */
 async function isProvedHere(
   { model, verified }: Context,
   account: AccountName,
@@ -99,7 +99,7 @@ async function isProvedHere(
   return isAsked && account.entity !== model.admins && verified.wasProved({ ...account, key })
 }
 
-/** The same create as that of a sign-up, with a password that nobody knows. */
+/** Creates an account as a sign-up does, with a password that nobody knows. */
 async function signUpBy(
   context: Context,
   types: readonly EntityType[],
@@ -127,7 +127,7 @@ async function signUpBy(
   }
 }
 
-/** The account that an act creates, linked to the identity that it was made for. */
+/** Links the account that an act creates to the identity. */
 function* withIdentity(
   context: Context,
   plan: Plan,
@@ -144,7 +144,7 @@ function* withIdentity(
   return { entity, id }
 }
 
-/** What the declaration makes of the claims. */
+/** Makes the fields of the account from the claims, as declared. */
 async function fieldsFrom({ type }: Plan, { claims, identity }: Arrival): Promise<object> {
   const make = type.login?.providers.get(identity.provider)
   const fields = make === undefined ? {} : await make(claims.all)
@@ -152,7 +152,7 @@ async function fieldsFrom({ type }: Plan, { claims, identity }: Arrival): Promis
   return fields
 }
 
-/** In terms of a login: there is no body whose fields could be named. */
+/** Turns the failure of a create into one of a login, which has no body with fields to name. */
 function refusedSignUp(failure: Failure): Failure {
   if (failure.code === 'invalid_data') {
     const errors = failure.errors ?? new Map<string, string[]>()

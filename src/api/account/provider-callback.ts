@@ -14,11 +14,11 @@ import { selfOf } from './sign-in.ts'
 
 type Returned = Call<'state' | 'code' | 'error' | 'iss'>
 
-/** `GET /api/auth/providers/<name>/callback`: where a provider sends a browser back to. */
+/** `GET /api/auth/providers/<name>/callback`: the address to which a provider sends a browser back. */
 async function comeBack(context: Context, call: Returned): Promise<Answer> {
   const provider = providerOf(context, call.params?.name)
   const query = new URLSearchParams()
-  // Providers add parameters of their own.
+  // Providers add their own parameters.
   const known = call.query.take(new Map(), (name, value) => query.set(name, value))
   for (const [name, value] of Object.entries(known)) query.set(name, value)
   const { state = '' } = known
@@ -41,7 +41,7 @@ async function comeBack(context: Context, call: Returned): Promise<Answer> {
   }
 }
 
-/** Sentences only: what else an error carries may be secret. */
+/** Returns sentences only: other parts of an error may be secret. */
 function reasonsFor({ message, errors = new Map(), cause }: Failure): string[] {
   const reasons = [...errors].map(([path, sentences]) => `${path} ${sentences.join(', ')}`)
   if (reasons.length > 0) return reasons
@@ -51,7 +51,7 @@ function reasonsFor({ message, errors = new Map(), cause }: Failure): string[] {
   return messages
 }
 
-/** The login that this browser has begun. It is used up, whoever asks. */
+/** Finds the login that this browser has started. It is used up, whoever asks. */
 async function beganIn(
   { handoffs, ...context }: Context,
   { name }: OpenIdProvider,
@@ -64,7 +64,7 @@ async function beganIn(
   return found
 }
 
-/** Whether a second factor must be found before the code can be exchanged. Without it the code is worth nothing. */
+/** Whether the user must first look for a second factor. Without that, the code is worth nothing. */
 async function asksForMore(context: Context, { account, identity }: ReturnedCode): Promise<boolean> {
   const plan = context.plans.get(account.entity)
   return identity === null && plan !== undefined && (await hasFactor(context, plan, account.id))
@@ -77,7 +77,7 @@ interface Coming {
   readonly state: string
 }
 
-/** What the code stands for. */
+/** Makes the payload of the code. */
 async function doneBy(
   context: Context,
   call: Returned,
@@ -87,18 +87,18 @@ async function doneBy(
   const claims = await provider.claims(query, loginChecks(context, state))
   const { issuer, subject } = claims
   const identity = { provider: provider.name, issuer, subject }
-  // Only its owner can finish it, with a token.
+  // Only the owner of the account can finish the linking, with a token.
   if (link !== null) return { challenge, account: link, identity }
   const account = await accountFor(context, { claims, identity, userType, signUp: () => call.signUp(1) })
   const plan = context.plans.get(account.entity)
   const self = plan && (await selfOf(context, plan, account.id))
-  // Whoever reclaims an account ends its sessions and unlinks what was linked: this comes before both, or after both.
+  // Whoever reclaims an account ends its sessions and unlinks identities. This comes before both or after both.
   if (self === undefined || (await context.linked.find(identity, account.entity)) !== account.id)
     throw new Failure('login_expired')
   return { challenge, account, identity: null, epoch: self.epoch }
 }
 
-/** The address was checked when the login began. */
+/** Redirects to an address that was checked when the login began. */
 function backTo(address: string, name: 'code' | 'error', value: string): Answer {
   const url = new URL(address)
   for (const one of ['code', 'error']) url.searchParams.delete(one)
@@ -125,7 +125,7 @@ export const finishProviderLogin = serverEndpoint({
       'login_expired',
       'too_many_attempts',
       'disk_full',
-      // These are in the URL of the app, as `error`.
+      // These errors are in the URL of the app, as `error`.
       'provider_denied',
       'provider_failed',
       'provider_unavailable',

@@ -9,13 +9,13 @@ import { takeText } from './login.ts'
 import { hasFactor, provenTwice } from './second-factor.ts'
 import { selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
-/** A body with a code. */
+/** A request with a code in its body. */
 export interface CodeRequest extends Pick<Call, 'body' | 'address'> {}
 
 const SEND_AGAIN =
   'The account has a second factor. Send the same code again, with the code of the second factor as "second_factor".'
 
-/** `POST /api/auth/providers/exchange`: the code that a browser has brought back, for a token. */
+/** `POST /api/auth/providers/exchange`: exchanges the code that a browser has brought back for a token. */
 async function exchange(context: Context, request: Call): Promise<Answer> {
   const { second_factor: second, ...body } = request.body as Record<string, unknown>
   const errors: Errors = new Map()
@@ -40,7 +40,7 @@ interface TakenCode {
   readonly found: ReturnedCode
 }
 
-/** What a code stands for, if whoever sends it is the one who began. It is not used up yet. */
+/** Returns the payload of a code, if the sender started the login. Does not use it up yet. */
 export async function takeCode(
   context: Context,
   { body, address }: CodeRequest,
@@ -59,7 +59,7 @@ export async function takeCode(
   return passed.found
 }
 
-/** A verifier without a challenge is refused too: the challenge was taken away on the way (RFC 9700, section 4.8). */
+/** A verifier without a challenge is refused too: somebody has removed the challenge (RFC 9700, section 4.8). */
 function isFor({ challenge }: ReturnedCode, verifier: string | undefined): boolean {
   if (challenge === null || verifier === undefined) return challenge === null && verifier === undefined
   return isDigestOf(challenge, verifier)

@@ -15,13 +15,13 @@ export function providerOf({ providers }: Context, name = ''): OpenIdProvider {
   return provider
 }
 
-/** Made from the state with the server's secret: so neither the database nor the URL has them. */
+/** Derives the checks from the state and the server's secret, so that neither the database nor the URL has them. */
 export function loginChecks({ tokens }: Context, state: string): LoginChecks {
   const made = (purpose: string) => tokens.digest(`provider ${purpose}`).update(state).digest('base64url')
   return { state, nonce: made('nonce'), verifier: made('verifier') }
 }
 
-/** The cookie that ties a login to the browser that started it. Browsers keep `__Host-` cookies to this very host. */
+/** The cookie that ties a login to the browser that started it. Browsers send `__Host-` cookies only to this host. */
 export function cookieName({ settings }: Context): string {
   return isSecure(settings.mail.url) ? '__Host-takeback_login' : 'takeback_login'
 }
@@ -42,7 +42,7 @@ type Start = Call<'return_to' | 'user_type' | 'code_challenge' | 'link'>
 async function start(context: Context, call: Start): Promise<Answer> {
   const { provider, asked } = await askedIn(context, call)
   const known = call.cookie(cookieName(context))
-  // The same for all of a browser's windows: a second login must not end the first.
+  // One cookie for all windows of a browser: a second login must not end the first.
   const browser = known !== null && /^[\w-]{43}$/.test(known) ? known : randomText()
   const state = randomText()
   const url = await provider.startUrl(loginChecks(context, state))
@@ -71,7 +71,7 @@ async function askedIn(
   return { provider, asked: { ...began, userType: null } }
 }
 
-/** Where to go back to, and what the code is tied to. */
+/** Reads the address to return to, and the challenge of the code. */
 export function parseReturn(
   { settings }: Context,
   given: { readonly return_to?: unknown; readonly code_challenge?: unknown },

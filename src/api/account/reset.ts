@@ -37,7 +37,7 @@ export async function resetPassword(context: Context, request: LinkRequest): Pro
   refuseWeak(linked, password)
   const operation = await changeByLink(context, linked, { token, password, request })
   context.identities.forget()
-  // Others may have locked the account: whoever reads its mails is let in.
+  // Others may have locked the account. Whoever reads its mails is let in.
   await context.throttle.unlock(loginAccount(linked.plan.type, linked.key))
   const answer = messageAnswer('The password was changed. Log in with it.')
   return { ...answer, headers: { 'Takeback-Operation': operation } }
@@ -53,14 +53,14 @@ function refuseWeak({ plan, key }: Linked, password: string): void {
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** The link is used up in the transaction that sets the password. */
+/** Sets the password and uses up the link, in one transaction. */
 async function changeByLink(
   context: Context,
   { plan, purpose, actor, id, epoch, key, holder }: Linked,
   { token, password, request }: { token: string; password: string; request: LinkRequest },
 ): Promise<string> {
   const link = context.links.using(purpose, token, holder)
-  // Whoever has the link reads the mails to this address.
+  // The owner of the link reads the mails to this address.
   const mark = markingVerified(context, plan, { id, key })
   const params = { ...operationOf(actor), ...link.params, ...mark.params, $id: id, $epoch: epoch, password }
   await perform(context.store, hashSecrets(plan, params, 'login'), request.signal)

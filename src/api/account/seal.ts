@@ -5,12 +5,12 @@ import type { Bound, Params } from '../../store/dialect.ts'
 import type { Step } from '../../store/step.ts'
 import { type Context, isMatch } from '../context.ts'
 
-/** One former value: the Entity's id, the column, the last version that had it, the value, sealed. */
+/** A sealed former value: the Entity's id, the column, the last version that had the value, and the value. */
 export type SealedRow = readonly [id: number, column: string, version: number, value: string | null]
 
 /**
- * Steps before an update that sets secrets: they keep the old values. These must be unchanged when the update is
- * written, so the update requires that version.
+ * Returns the steps that keep the old values of secrets, for the transaction of an update that sets them. The old
+ * values must not change before the write, so the update requires their version.
  */
 export function* sealFormer(context: Context, plan: Plan, params: Params): Act<readonly Step[]> {
   const { seals } = plan
@@ -40,7 +40,7 @@ export function sealOne(
   return [id, column, version, hash == null ? null : seals.seal(String(hash), sealedAbout(id, version))]
 }
 
-/** Without names, which may change. */
+/** Has no names, since they may change. */
 export function sealedAbout(id: number, version: number): string {
   return `${id}/${version}`
 }

@@ -4,14 +4,14 @@ import type { Plan } from '../../plan/compile.ts'
 import type { Context } from '../context.ts'
 import type { Proven } from './sign-in.ts'
 
-/** From where a code comes. */
+/** The client that sends a code. */
 export interface CodeSender {
   readonly address: string
 }
 
 /**
- * Somebody with the right password, or from a provider: asks for a code if they have a second factor. Before the password is right, nothing
- * tells whether they have one.
+ * Asks for a code if a user with the right password, or from a provider, has a second factor. Before that, nothing
+ * reveals whether they have one.
  */
 export async function provenTwice(
   context: Context,
@@ -28,8 +28,8 @@ export async function provenTwice(
 }
 
 /**
- * Somebody with the right password. Where a second factor is required, a passkey is one, too: then a password alone must
- * not be enough to set up another.
+ * The same for a user with the right password. If a second factor is required, a passkey counts as one: then a password
+ * alone must not be enough to set up another.
  */
 export async function provenByPassword(
   context: Context,
@@ -52,8 +52,8 @@ export async function hasFactor(context: Context, { type }: Plan, id: number): P
 }
 
 /**
- * Throws if a code is wrong. A code has six digits, so guesses are counted apart from passwords, and no place is known:
- * whoever guesses must wait longer and longer, wherever they are.
+ * Throws if a code is wrong. A code has only six digits, so guesses are counted apart from passwords, and no place
+ * becomes known: whoever guesses must wait longer and longer, from wherever.
  */
 export async function judgeCode<T>(
   { throttle }: Context,
@@ -61,7 +61,7 @@ export async function judgeCode<T>(
   { address }: CodeSender,
   judge: () => Promise<T | false | undefined>,
 ): Promise<T> {
-  // Counted apart from the login around it, which is still under way: they would wait for each other.
+  // Has its own account and address: the surrounding login is pending, and the two would wait for each other.
   const trier = {
     account: codeAccount(owner),
     address: `code ${address}`,

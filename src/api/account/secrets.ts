@@ -10,19 +10,19 @@ import type { Step } from '../../store/step.ts'
 import type { Context } from '../context.ts'
 import { type SealedRow, sealedAbout, sealOne } from './seal.ts'
 
-/** Why a secret stays as it is. */
+/** Reasons why a secret cannot be taken back. */
 const SEALED = 'cannot be taken back: it was sealed with a former secret of the server'
 const OWN = 'can only be changed with /api/auth/password'
 
-/** One value of a secret, up to and including a version; undefined where it cannot be opened. */
+/** A value of a secret, up to and including a version; undefined if it cannot be opened. */
 interface Former {
   readonly version: number
   readonly hash: string | null | undefined
 }
 
-/** What the secrets of Entities of one type were, and are. */
+/** The former and present secrets of Entities of one type. */
 export class SecretPast {
-  /** By id and column, oldest first; the last one is what it is now. */
+  /** Values by id and column, oldest first. The last one is the present value. */
   readonly #values: ReadonlyMap<string, readonly Former[]>
   readonly #columns: readonly string[]
   readonly #withheld: ReadonlySet<string>
@@ -37,7 +37,7 @@ export class SecretPast {
     this.#withheld = withheld
   }
 
-  /** What they were at a version, as far as that is known. */
+  /** Returns the secrets at a version, as far as they are known. */
   at(id: number, version: number): Secrets {
     const secrets = new Map<string, string | null>()
     for (const column of this.#columns) {
@@ -47,7 +47,7 @@ export class SecretPast {
     return secrets
   }
 
-  /** Every version of an Entity, with what its secrets were. */
+  /** Adds its secrets to every version of an Entity. */
   addTo(touched: Touched): Touched {
     const versions = touched.versions.map((one) => ({
       ...one,
@@ -56,7 +56,7 @@ export class SecretPast {
     return { ...touched, versions }
   }
 
-  /** Those that were changed since a version, or by the next one alone, and stay as they are all the same: why. */
+  /** Returns why secrets that changed since a version, or in the next one only, cannot be taken back. */
   lost(id: number, version: number, by: 'next' | 'any' = 'next'): Map<string, string> {
     const lost = new Map<string, string>()
     for (const column of this.#columns) {
@@ -74,7 +74,7 @@ export class SecretPast {
   }
 }
 
-/** Undefined if the type has no secrets. Only admins can set a password back: a token alone must not be enough. */
+/** Undefined if the type has no secrets. Only admins can take back a password: a token alone must not be enough. */
 export function* secretsOf(
   context: Context,
   actor: Actor,
@@ -105,7 +105,7 @@ function secretText(value: unknown): string | null {
   return value == null ? null : String(value)
 }
 
-/** Steps, and what they bind, that keep the secrets which reversals replace. To be put behind those of the amendment. */
+/** Steps that keep the secrets which reversals replace, and their parameters. They follow those of the amendment. */
 export function sealReplaced(
   context: Context,
   reversals: readonly Reversal[],
@@ -125,7 +125,7 @@ export function sealReplaced(
   return { steps, params }
 }
 
-/** The secrets among the columns that are set. */
+/** Returns the secrets among the columns that are set. */
 export function replacedBy({ seals }: Plan, columns: readonly string[]): string[] {
   return seals === undefined ? [] : columns.filter((column) => seals.columns.includes(column))
 }

@@ -23,7 +23,7 @@ import { sealFormer } from './seal.ts'
 import { describeUser, ownerOf, selfOf, signedInAnswer, signIn, startSession } from './sign-in.ts'
 import { isVerified, refuseUnverified } from './verified.ts'
 
-/** A signed-in user. */
+/** A logged-in user. */
 export interface Self {
   readonly plan: Plan
   readonly login: LoginPlan
@@ -32,13 +32,13 @@ export interface Self {
   readonly hash: string
   readonly json: string
   readonly email: string
-  /** Of the e-mail. */
+  /** The key of the e-mail. */
   readonly key: string
-  /** When the password expires, if it is a temporary one. */
+  /** When the password expires, if it is temporary. */
   readonly passwordExpiry: string | undefined
 }
 
-/** The calling user, with hash and session. */
+/** Returns the calling user, with hash and session. */
 export async function signedInUser(context: Context, { actor, session }: Caller): Promise<Self> {
   const user = userOf(actor)
   if (actor.kind === 'key') throw new Failure('own_login_required')
@@ -72,7 +72,7 @@ export async function readSelf(context: Context, caller: Caller): Promise<Answer
   return { status: 200, body: JSON.stringify(describeUser(self.plan, self.json, { ...self, verified })) }
 }
 
-/** The user in whose name a key acts, if the key may read users of that type. */
+/** Returns the user in whose name a key acts, if the key may read users of that type. */
 async function readOwner(context: Context, actor: KeyActor): Promise<Answer> {
   const plan = context.plans.get(actor.user.entity)
   const self = plan && (await selfOf(context, plan, actor.user.id))
@@ -98,7 +98,7 @@ export async function refresh(context: Context, caller: Caller, request: Refresh
 
 type Refresh = Visitor & { readonly signal: AbortSignal }
 
-/** `POST /api/auth/logout`: all tokens of this session stop working. An admin who acts as somebody only stops to do so. */
+/** `POST /api/auth/logout`: ends all tokens of this session. An admin who acts as a user only stops acting as them. */
 export async function logout(context: Context, caller: Caller, signal: AbortSignal): Promise<Answer> {
   const { session } = await signedInUser(context, caller)
   const ended = session.by === undefined ? session.id : session.token
@@ -147,8 +147,8 @@ export async function changePassword(
 }
 
 /**
- * False if the password was changed since `$epoch`, or if one of the steps `before` is refused. Other changes of the user
- * do not matter.
+ * Sets a password. False if it was changed since `$epoch`, or if one of the steps `before` is refused. Other changes of
+ * the user do not matter.
  */
 export function* setPassword(
   context: Context,
@@ -167,7 +167,7 @@ export function* setPassword(
   return false
 }
 
-/** Throws if it is not the password of the user. */
+/** Throws if this is not the user's password. */
 export async function confirmPassword(
   { throttle }: Context,
   { plan, key, hash, session }: Self,

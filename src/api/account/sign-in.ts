@@ -7,19 +7,19 @@ import { type Answer, askedBy, type Context } from '../context.ts'
 import { refTo, type Success } from '../description.ts'
 import { isVerified, refuseUnverified } from './verified.ts'
 
-/** A user who has proved who they are: by a password, or by what counts as much. */
+/** A user who has proved who they are, by a password or something as strong. */
 export interface Proven {
   readonly plan: Plan
   readonly id: number
   readonly epoch: number
   readonly json: string
-  /** When the password expires, if it is a temporary one. */
+  /** When the password expires, if it is temporary. */
   readonly passwordExpiry: string | undefined
-  /** Whether a password alone was not all. */
+  /** Whether there was more than a password. */
   readonly strong?: boolean
 }
 
-/** Every way to log in ends here: a new session for a user who has proved who they are. */
+/** Starts a session for a user who has proved who they are. Every way to log in ends here. */
 export async function startSession(
   context: Context,
   user: Proven,
@@ -27,20 +27,20 @@ export async function startSession(
   visitor: Visitor,
 ): Promise<Answer> {
   await refuseUnverified(context, user)
-  // The printed password is used, so nobody else takes its account over.
+  // The printed password is used, so nobody else can take over its account.
   if (user.passwordExpiry !== undefined) await context.firstAdmin.settle()
-  // A passkey counts as two factors; a provider has asked for what it wants.
+  // A passkey counts as two factors. A provider has asked for the factors that it wants.
   const session = newSession(user.epoch, how !== 'password' || user.strong === true)
   await context.sessions.start(ownerOf(user), session, how, visitor)
   return signIn(context, user, session)
 }
 
-/** Whose sessions they are. */
+/** The owner of a user's sessions. */
 export function ownerOf({ plan, id, epoch }: Pick<Proven, 'plan' | 'id' | 'epoch'>): SessionOwner {
   return { entity: plan.type.name, id, epoch }
 }
 
-/** The token of a session, with its user. */
+/** Answers with a token of a session, and its user. */
 export async function signIn(
   context: Context,
   { plan, id, json, passwordExpiry }: Omit<Proven, 'epoch'>,
@@ -59,11 +59,11 @@ export async function signIn(
   }
 }
 
-/** How a user is described: besides the Entity itself. */
+/** What describes a user besides the Entity itself. */
 interface Described {
   readonly passwordExpiry: string | undefined
   readonly session: Pick<Session, 'by'>
-  /** Shown if the type asks for confirmed addresses. */
+  /** Shown if the type requires proved addresses. */
   readonly verified: boolean
 }
 
@@ -85,7 +85,7 @@ export function describeUser(
   }
 }
 
-/** The user as they see themselves, and the key of the e-mail; undefined if the user is gone in the meantime. */
+/** The user as they see themselves, and the key of the e-mail; undefined if the user is gone. */
 export async function selfOf(
   context: Context,
   { login, type }: Plan,

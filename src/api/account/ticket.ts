@@ -6,10 +6,10 @@ import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { badToken } from './identify.ts'
 
-/** How long a ticket that was used is known: longer than it is valid, even where a clock was set back. */
+/** How long a used ticket is remembered: longer than it is valid, even if a clock is set back. */
 const USED_MS = 24 * 60 * 60 * 1000
 
-/** `POST /api/auth/ticket/`: what a URL may have in place of a token. Others may read a URL, so it works only once. */
+/** `POST /api/auth/ticket/`: a ticket replaces a token in a URL. Others may read a URL, so a ticket works only once. */
 async function ticket({ tokens }: Context, { actor, session }: Caller): Promise<Answer> {
   if (actor.kind === 'key') throw new Failure('own_login_required')
   const user = userOf(actor)
@@ -19,7 +19,7 @@ async function ticket({ tokens }: Context, { actor, session }: Caller): Promise<
   return { status: 201, body: JSON.stringify({ ticket: token, expires_at: expiresAt }) }
 }
 
-/** Whoever a ticket stands for. Throws if it was used, or if the token that it stands for has ended. */
+/** Returns the caller whom a ticket stands for. Throws if it was used, or if the token that it stands for has ended. */
 export async function redeemTicket(context: Context, text: string, signal: AbortSignal): Promise<Caller> {
   const { tokens, identities, serviceTime, sessions, store } = context
   const found = await tokens.verifyTicket(text)

@@ -17,7 +17,7 @@ const changed = {
   schema: refTo('RecoveryCodes'),
   example: { recovery_codes: sampleCodes },
 } as const
-/** What asks for either. */
+/** The body of calls that require the password or a code. */
 const proofBody = { schema: refTo('Proof'), example: { password: credentials.password } }
 
 export const readFactor = serverEndpoint({

@@ -26,7 +26,7 @@ export async function factorState(context: Context, { caller, query }: Call<'use
   })
 }
 
-/** `POST /api/auth/totp/` `{password}`: a secret for an authenticator app, which is not asked for yet. */
+/** `POST /api/auth/totp/` `{password}`: returns a secret for an authenticator app. Logins do not ask for codes yet. */
 export async function beginFactor(context: Context, call: SelfCall): Promise<Answer> {
   const self = await signedInUser(context, call.caller)
   const { entity, id } = ownerOf({ ...self, epoch: self.session.epoch })
@@ -81,7 +81,7 @@ export async function removeFactor(context: Context, call: Call<'user'>): Promis
   return { status: 204 }
 }
 
-/** Whoever holds a token may not be its owner: this asks for something that only the owner has. */
+/** Requires the password or a code: a token may be stolen. */
 async function proveAgain(context: Context, call: SelfCall): Promise<void> {
   const self = await signedInUser(context, call.caller)
   const body = call.body as Body
@@ -118,7 +118,7 @@ function logChange(
   observer.emit({ kind: 'credential_changed', what, account: `${entity}/${id}`, change, by })
 }
 
-/** What authenticator apps show: people know the address of the app. */
+/** The name that authenticator apps show: people know the address of the app. */
 function issuerOf({ settings: { mail } }: Context): string {
   return new URL(mail.appUrl ?? mail.url).hostname
 }

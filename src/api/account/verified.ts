@@ -6,7 +6,7 @@ import type { Params } from '../../store/dialect.ts'
 import type { Step } from '../../store/step.ts'
 import { askedBy, type Context, type KeptAnswer } from '../context.ts'
 
-/** Whether the e-mail address of a user was proved; true if their type does not ask for it. */
+/** Whether the e-mail address of a user was proved; true if their type does not require it. */
 export async function isVerified(context: Context, plan: Plan, id: number): Promise<boolean> {
   if (plan.login === undefined || plan.type.login?.verify !== true) return true
   const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
@@ -14,7 +14,7 @@ export async function isVerified(context: Context, plan: Plan, id: number): Prom
   return key != null && context.verified.has({ entity: plan.type.name, id, key: String(key) })
 }
 
-/** Throws if a user cannot have a session, since the e-mail address was not proved. */
+/** Throws if a user cannot have a session because the e-mail address was not proved. */
 export async function refuseUnverified(
   context: Context,
   { plan, id }: { readonly plan: Plan; readonly id: number },
@@ -22,7 +22,7 @@ export async function refuseUnverified(
   if (!(await isVerified(context, plan, id))) throw new Failure('unverified')
 }
 
-/** Whoever acts reads the mails to this address: steps for the transaction, none if the type does not ask for it. */
+/** Steps that mark an address as proved, for a caller who reads its mails. None if the type does not require it. */
 export function markingVerified(
   context: Context,
   { type }: Plan,
@@ -33,7 +33,7 @@ export function markingVerified(
   return { steps: [step], params }
 }
 
-/** Marks an address of a user as proved. `key`: that of the e-mail that was proved, which may not be the present one. */
+/** Marks an address of a user as proved. `key` is that of the proved e-mail, which may not be the present one. */
 export async function markVerified(
   context: Context,
   plan: Plan,
@@ -42,7 +42,7 @@ export async function markVerified(
   if (plan.type.login?.verify === true) await context.verified.mark({ entity: plan.type.name, ...address })
 }
 
-/** Marks the addresses of those whom an act creates. To be run in one transaction. */
+/** Marks the addresses of the users whom an act creates as proved. To be run in one transaction. */
 export function* vouching(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<KeptAnswer> {
   const answer = yield* act
   for (const [, id] of answer.shows) yield* vouchFor(context, plan, id)

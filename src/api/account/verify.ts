@@ -17,7 +17,7 @@ import {
 import { mailInTurn, mailTask } from './mail-queue.ts'
 import { markingVerified } from './verified.ts'
 
-/** `POST /api/auth/verify`: the address of the account is proved. The link is used up. */
+/** `POST /api/auth/verify`: marks the address of the account as proved, and uses up the link. */
 export async function verifyAddress(context: Context, request: LinkRequest): Promise<Answer> {
   const token = takeToken(request)
   const { plan, id, key, holder } = await accountOfLink(context, request, ['verify'], token)
@@ -30,8 +30,8 @@ export async function verifyAddress(context: Context, request: LinkRequest): Pro
 }
 
 /**
- * Mails a link to whoever has a new address, however it was written: by a sign-up, in a list or a batch, by code or by an
- * undo. The mail itself is left out if the address is proved by then.
+ * Mails a link to every new address, however it was written: by a sign-up, in a list or a batch, by code or by an undo.
+ * No mail is sent if the address is proved by then.
  */
 export function verifyFollowers(context: Context): Follower[] {
   const entities = context.model.logins.filter(({ login }) => login?.verify === true).map(({ name }) => name)
@@ -63,8 +63,8 @@ async function tasksOf(
 }
 
 /**
- * A new address that is not proved is mailed a link. If users have changed it themselves, the old address is told: a stolen
- * token must not be enough to take over an account for good.
+ * Makes a task to mail a link to a new address that is not proved. If users change it themselves, the old address is
+ * told: a stolen token must not be enough to take over an account for good.
  */
 async function tasksFor(
   { verified }: Context,
@@ -76,7 +76,7 @@ async function tasksFor(
   if (await verified.has({ entity, id, key: address })) return []
   const task = mailInTurn({ mail: 'verify', entity, id })
   if (former === undefined || actor !== `${entity}/${id}`) return [task]
-  // An address that was never proved may be anybody's.
+  // A former address that was never proved may be anybody's.
   const owned = await verified.has({ entity, id, key: former })
   return owned ? [task, mailTask({ mail: 'revert', entity, id, operation })] : [task]
 }

@@ -6,7 +6,7 @@ import type { Query } from './query.ts'
 /** A request as an endpoint sees it: checked, and free of HTTP. */
 export interface Call<Name extends string = string> {
   readonly caller: Caller
-  /** All parameters of the path, if there are others than `{id}`. */
+  /** All parameters of the path, if it has others than `{id}`. */
   readonly params?: Readonly<Record<string, string>>
   /** `{id}` of the path. */
   readonly id: string
@@ -18,7 +18,7 @@ export interface Call<Name extends string = string> {
   readonly type: string
   readonly when: Preconditions
   readonly address: string
-  /** The value of a cookie, or `null`. Nothing but the logins through providers uses any. */
+  /** Returns the value of a cookie, or `null`. Only logins through providers use cookies. */
   cookie(name: string): string | null
   /** `Takeback-Device`, or `null`. */
   readonly device: string | null
@@ -26,7 +26,7 @@ export interface Call<Name extends string = string> {
   readonly agent: string | null
   /** `Accept-Language`, or `null`. */
   readonly languages: string | null
-  /** For a login: the digest of the account for the log. */
+  /** For a login: puts the digest of the account into the log. */
   noteAccount(digest: string): void
   /** `Takeback-Run` and `Takeback-Reason`; `null` if there is neither. Throws if one of them is malformed. */
   readonly note: Note | null
@@ -42,12 +42,12 @@ export interface Call<Name extends string = string> {
   readonly stopping: AbortSignal
   /** Counts sign-ups, if the caller is not signed in. Throws if there are too many. */
   signUp(count: number): Promise<void>
-  /** Of a call from the user's code: how many such calls it is inside of. */
+  /** How deep a call from the user's code is nested in other such calls. */
   readonly depth?: number
   /** Keeps the connection open for as long as the answer takes. */
   waitLong(): void
-  /** The same for an answer that lasts until there is something to tell. Throws if this caller has too many of these; gives what to call at its end. */
+  /** The same for a stream. Throws if the caller has too many. Returns what to call at its end. */
   keepOpen(caller: Caller): () => void
-  /** Closes the connection soon, unless the client reads: the answer is over, but cannot be sent. */
+  /** Closes the connection soon, unless the client reads: the answer is complete, but cannot be sent. */
   hangUp(): void
 }

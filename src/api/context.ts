@@ -56,7 +56,7 @@ import type { Health } from './health.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { HookRun } from './write/hook-run.ts'
 
-/** What is there once the database is open: every part is made from this. */
+/** The server once the database is open. Every part is made from this. */
 export interface Opened {
   readonly model: Model
   readonly plans: Plans
@@ -64,41 +64,41 @@ export interface Opened {
   readonly observer: Observer
   /** Runs background work. `enqueue` is a step that adds a task. */
   readonly work: Runner
-  /** Wakes whoever follows the journal. */
+  /** Wakes the followers of the journal. */
   readonly waker: Waker
-  /** A clock for what is kept for days. */
+  /** A clock for ages of days. */
   readonly serviceTime: ServiceTime
-  /** What the database holds beyond the Model. */
+  /** What the database has from former declarations. */
   readonly legacy: Legacy
   readonly settings: ServerSettings
 }
 
-/** What the parts need of the configuration. */
+/** The settings that the parts need. */
 export interface ServerSettings {
   /** The version of Takeback. */
   readonly version: string
-  /** What signs tokens, the present secret first. */
+  /** The secrets that sign tokens, the present one first. */
   readonly secrets: readonly [string, ...string[]]
   readonly rates: Rates
-  /** Whether refusals name the rule behind them: only during development. */
+  /** Whether refusals name the rule that denied the request. For development only. */
   readonly explainDenials: boolean
   readonly mail: LinkSettings & MailSettings
   readonly providers: readonly ProviderConfig[]
-  /** Pages of ours: where a browser may be sent after a login through a provider, and where passkeys can be used. */
+  /** The origins of our own pages: logins through providers may return there, and passkeys work there. */
   readonly returnOrigins: ReadonlySet<string>
 }
 
-/** Where the links in mails lead. */
+/** The addresses of links in mails. */
 interface LinkSettings {
-  /** Where people reach this server. */
+  /** The public address of this server. */
   readonly url: string
-  /** Where the pages of the app are. */
+  /** The address of the app's own pages. */
   readonly appUrl: string | undefined
-  /** Where people sign in: in the app, or in the console. */
+  /** The address where people sign in: in the app, or in the console. */
   readonly signIn: string | undefined
 }
 
-/** Who calls, and how they prove it. */
+/** Accounts: who calls, and how they prove it. */
 export interface AccountPiece {
   readonly tokens: Tokens
   readonly identities: Identities
@@ -113,11 +113,11 @@ export interface AccountPiece {
   readonly tried: TriedPasswords
   readonly seals: Seals
   readonly keys: AccessKeys
-  /** What stands for an account in the log. */
+  /** Returns the digest that names an account in the log. */
   digestOf(account: string): string
 }
 
-/** The journal, and everything that is made from it. */
+/** The journal, and everything derived from it. */
 export interface PastPiece {
   readonly operations: OperationsPlan
   readonly amend: AmendPlan
@@ -127,25 +127,25 @@ export interface PastPiece {
   readonly extents: ExtentsPlan
   readonly feed: Feed
   readonly cursors: Cursors
-  /** Positions in the journal as callers have them. */
+  /** Converts positions in the journal to and from the form that callers have. */
   readonly positions: Positions
-  /** Works out what callers see of changes, and tells those who listen. */
+  /** Computes what callers see of changes, and tells those who listen. */
   readonly teller: Teller
   readonly hub: Hub
   /** Converts old versions of a type to today's form. */
   readonly upcasterOf: UpcasterOf
 }
 
-/** How the server itself is, and what it lets through. */
+/** The health of the server, and its rate limits. */
 export interface ServicePiece {
   readonly health: Health
   readonly rates: RateLimits
   readonly requests: RequestFigures
-  /** Whether answers name the rule behind a refusal: only during development. */
+  /** Whether refusals name the rule that denied the request. For development only. */
   readonly explainsDenials: boolean
 }
 
-/** Who else is told of changes. */
+/** Webhooks. */
 export interface WebhookPiece {
   readonly webhooks: Webhooks
 }
@@ -155,13 +155,13 @@ export interface MailPiece {
   readonly mailer: Pick<Mailer, 'send'>
   readonly invitations: Invitations
   readonly links: Links
-  /** End what was added to an account since its e-mail was changed. */
+  /** Steps that end whatever was added to an account since its e-mail was changed. */
   readonly reclaim: readonly Step[]
 }
 
-/** Others through whom users log in. */
+/** Providers through which users log in. */
 export interface ProviderPiece {
-  /** By name. */
+  /** Providers by name. */
   readonly providers: ReadonlyMap<string, OpenIdProvider>
   readonly handoffs: Handoffs
   readonly linked: LinkedIdentities
@@ -169,11 +169,11 @@ export interface ProviderPiece {
 
 /** The user's code. */
 export interface CodePiece {
-  /** Runs the hook of a type: the body as it is to be written. */
+  /** Runs the hook of a type, and returns the body to write. */
   runHook(context: Context, run: HookRun): Promise<object>
 }
 
-/** What every endpoint works with: what the database was opened with, and a piece from each part. */
+/** What every endpoint works with: the opened server, and a piece from each part. */
 export interface Context
   extends Opened,
     AccountPiece,
@@ -183,11 +183,11 @@ export interface Context
     MailPiece,
     ProviderPiece,
     CodePiece {
-  /** The OpenAPI document of all that is served. */
+  /** Returns the OpenAPI document of everything that is served. */
   document(): Promise<string>
 }
 
-/** What most endpoints answer: a status and a text, which is JSON unless `type` says otherwise. */
+/** The answer of most endpoints: a status and a text, which is JSON unless `type` says otherwise. */
 export interface Answer {
   readonly status: number
   readonly body?: string
@@ -198,7 +198,7 @@ export interface Answer {
   readonly shows?: readonly ShownEntity[]
 }
 
-/** The same with bytes, or with a stream. */
+/** The same, but the body may be bytes or a stream. */
 export interface AnyAnswer extends Omit<Answer, 'body'> {
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 }
@@ -223,7 +223,7 @@ export function askedBy(actor: Actor): Params {
 let instantAt = 0
 let instantText = ''
 
-/** The current time as text, made once for each millisecond, since thousands of requests share it. */
+/** Returns the current time as text. It is made once per millisecond, since thousands of requests share it. */
 function instant(): string {
   const now = Date.now()
   if (now !== instantAt) {
@@ -253,21 +253,21 @@ export function operationOf(
 }
 
 /**
- * Throws if the actor never may: 404 if they can never read it, 403 if they can read but not change it, 401 if nobody is
- * signed in. What depends on the Entity is checked by the statements.
+ * Throws if the rule never allows the actor to act: 404 if they can never read it, 403 if they can read but not change
+ * it, 401 if nobody is signed in. Rules that depend on the Entity are checked by the statements.
  */
 export function allow(plan: Plan, action: Action, actor: Actor, whole = false): void {
   const { may } = plan.view(actor)
   if (may[action] === no) throw refusal(plan, action, actor, whole || may.read !== no)
 }
 
-/** An Entity, live or deleted, by `$id`; `params` has what rules know about the caller. */
+/** Reads an Entity, live or deleted, by `$id`. `params` has what rules know about the caller. */
 export function* stateOf(view: View, params: Params): Act<EntityState | undefined> {
   const [row] = yield* read(view.state, params)
   return entityState(row)
 }
 
-/** The Entity, if the rule allows it; otherwise throws. */
+/** Returns the Entity if the rule allows the action, otherwise throws. */
 export function allowed(
   plan: Plan,
   action: Action,
@@ -280,7 +280,7 @@ export function allowed(
   return state
 }
 
-/** `seen`: the caller may know that it exists. */
+/** The failure of a refused action. `seen`: whether the caller may know that the Entity exists. */
 export function refusal(plan: Plan, action: Action, actor: Actor, seen: boolean): Failure {
   const denied = denialOf(plan, seen ? action : 'read')
   if (actor.kind === 'nobody' && (seen || plan.view(actor).may.read === no)) return signInFirst(denied)
@@ -295,7 +295,7 @@ export function denialOf({ type }: Plan, action: Action): string {
   return `${type.name}.access.${action}: ${rule}${used.length === 0 ? '' : ` (${used.join('; ')})`}`
 }
 
-/** The Entity as the writer may see it: the row that the write returned, unless something in it is hidden from them. */
+/** Returns the Entity as the writer may see it: the written row, unless parts of it are hidden from them. */
 export function* shownTo(
   view: View,
   actor: Actor,
@@ -314,14 +314,14 @@ export function signInFirst(denied?: string): Failure {
 }
 
 /**
- * The version and a hash of the answer. What a caller sees of one version depends on the rules, on the caller and on
- * other Entities. `If-Match` compares only the version.
+ * The ETag: the version and a hash of the answer. What a caller sees of one version depends on the rules, the caller
+ * and other Entities. `If-Match` compares only the version.
  */
 function tagOf(version: number, body: string): string {
   return `"${version}-${Bun.hash.rapidhash(body).toString(36)}"`
 }
 
-/** An Entity as an answer; throws if there is none. */
+/** Answers with an Entity. Throws if there is none. */
 export function entityAnswer(
   status: number,
   { type }: Plan,
@@ -336,7 +336,7 @@ export function entityAnswer(
   return { status, body, headers, shows: [[type.name, id]] }
 }
 
-/** How often a write is tried if the reason for its refusal has gone in the meantime. */
+/** How often a write is retried if the reason for its refusal is gone. */
 export const TRIES = 20
 
 /** Whether `If-Match` allows a version. */

@@ -6,14 +6,14 @@ import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 import type { Parameter } from './parameters.ts'
 
-/** The headings of the endpoints that do not belong to an Entity type. */
+/** The tags of endpoints that do not belong to an Entity type. */
 export const SESSIONS = 'Sessions'
 export const KEYS = 'Keys'
 export const OPERATIONS = 'Operations'
 export const CHANGES = 'Changes'
 export const SERVICE = 'Service'
 export const SYSTEM = 'System'
-/** Endpoints of the user's own. */
+/** The tag of the user's own routes. */
 export const CUSTOM = 'Custom'
 
 /** A successful answer. */
@@ -35,7 +35,7 @@ export interface Description {
   readonly answers: readonly Success[]
   /** Parameters that no other endpoint has. */
   readonly parameters?: readonly Parameter[]
-  /** How it can fail, besides the failures that any call can have. */
+  /** The failures of the endpoint, besides those that any call can have. */
   readonly codes: readonly Code[]
   /** Whether it can be called without a token, if `access` or `rule` alone do not decide that. */
   readonly open?: boolean
@@ -46,24 +46,24 @@ export interface AboutServer {
   readonly model: Model
   /** A body that creates an Entity of this type. */
   sample(type: EntityType): Readonly<Record<string, unknown>>
-  /** Whether anyone may do it, without a token. */
+  /** Whether anyone may do the action without a token. */
   isPublic(type: EntityType, action: Action): boolean
 }
 
 /** What an endpoint of an Entity type can use to describe itself. */
 export interface AboutEntity extends AboutServer {
   readonly type: EntityType
-  /** One Entity in words: `a booking`. */
+  /** One Entity in words, such as `a booking`. */
   readonly one: string
   /** A schema of this type. */
   schema(kind: SchemaKind): JsonSchema
   /** A sample Entity, as the API returns it. */
   readonly answer: Readonly<Record<string, unknown>>
-  /** Who may, in words: `signed-in users`. */
+  /** Who may do the action, in words such as `signed-in users`. */
   audience(action: Action): string
-  /** Who may do what, a sentence each. */
+  /** Who may do which action, one sentence each. */
   access(...actions: readonly Action[]): string
-  /** The errors for those who may not. `whole`: the call is not about one Entity, so there is nothing to hide. */
+  /** The failures for callers who may not. `whole`: the call is not about one Entity, so there is nothing to hide. */
   refusals(action: Action, whole: boolean): Code[]
 }
 
@@ -153,7 +153,7 @@ export function replayable(success: Success): Success {
   return { ...success, headers: [...success.headers, 'Idempotent-Replay'] }
 }
 
-/** What the code before a write may answer besides. */
+/** The additional failures of a write whose type has this hook. */
 export function hookCodes({ type }: AboutEntity, hook: HookName): Code[] {
   return type.before?.[hook] === undefined ? [] : ['forbidden']
 }

@@ -12,33 +12,33 @@ import { type ParameterName, type QueryName, queryNamesOf } from './parameters.t
 
 /**
  * One call of the API, described once: routes, allowed methods, the refusal of unknown parameters, the OpenAPI document
- * and the reference page are all made from this. `endpoints.ts` lists them.
+ * and the reference page are derived from it. `endpoints.ts` lists them all.
  */
 interface Described<Name extends ParameterName, About> {
-  /** Its `operationId`; for an endpoint of an Entity type, the name of the type is appended. */
+  /** The `operationId`. For an endpoint of an Entity type, the name of the type is appended. */
   readonly name: string
   readonly method: Method
-  /** As the document writes it: `/api/{entity}/{id}/history/`. It is served with and without the last `/`. */
+  /** The path as in the document: `/api/{entity}/{id}/history/`. It is served with and without the last `/`. */
   readonly path: string
-  /** Other query parameters are refused. */
+  /** The query parameters. All others are refused. */
   readonly parameters: readonly Name[]
-  /** Without it, a body is not accepted. */
+  /** The kind of body. Without it, no body is accepted. */
   readonly body?: BodyKind
   /** How many bytes a body of the kind `bytes` may have. */
   readonly maxBytes?: number
   /** The types of its answers, the preferred one first. Default: JSON. */
   readonly produces?: readonly string[]
-  /** Not rate limited: for monitoring. */
+  /** Whether it is exempt from rate limits, for monitoring. */
   readonly unlimited?: boolean
-  /** Counted as a write by the rate limits, though it is a GET. */
+  /** Whether a GET counts as a write for the rate limits. */
   readonly writes?: boolean
-  /** Also for accounts whose password has expired. */
+  /** Whether accounts with an expired password may call it. */
   readonly expired?: boolean
-  /** Also for accounts that must set up a second factor first. */
+  /** Whether accounts that must first set up a second factor may call it. */
   readonly withoutFactor?: boolean
   /**
-   * Of a write that can be shown before it is done, with `dry_run`, `plan` and `cursor`: whether these are kept apart from
-   * its other parameters, or it reads them `itself`. The keys of agents can write nothing else.
+   * For a write that can be shown before it is done, with `dry_run`, `plan` and `cursor`: whether these are kept
+   * `apart` from its other parameters, or it reads them `itself`. Keys of agents can make no other writes.
    */
   readonly plans?: 'apart' | 'itself'
   /** Whether it only reads, although its method is not GET. */
@@ -49,7 +49,7 @@ interface Described<Name extends ParameterName, About> {
    * key is ignored. `secret`: the answer must not be stored, so the key is refused.
    */
   readonly answer?: 'kept' | 'token' | 'secret'
-  /** Made only when somebody reads the document or the page. */
+  /** Describes the endpoint. Called only when somebody reads the document or the page. */
   describe(about: About): Description
   /** Takeback's own schemas that the description refers to. */
   schemas?(model: Model): Readonly<Record<string, JsonSchema>>
@@ -61,13 +61,13 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** An endpoint that belongs to no Entity type. */
 interface ServerEndpointOf<Name extends ParameterName> extends Described<Name, AboutServer> {
-  /** Its heading in the document and on the page. */
+  /** The tag in the document and on the page. */
   readonly tag: string
-  /** Who may call it: checked before it runs. */
+  /** Who may call it. Checked before it runs. */
   readonly access: 'everyone' | 'signed-in' | 'admins'
   /**
-   * Whether it concerns how a user logs in: passwords, e-mails, keys, passkeys, second factors, sessions. It is then only
-   * for those who have logged in themselves: keys, and admins who act as somebody, are refused.
+   * Whether it concerns how a user logs in: passwords, e-mails, keys, passkeys, second factors, sessions. Then only
+   * users who have logged in themselves may call it: keys, and admins who act as somebody, are refused.
    */
   readonly ownLogin?: boolean
   run(context: Context, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
@@ -79,12 +79,12 @@ interface EntityEndpointOf<Name extends ParameterName> extends Described<Name, A
   readonly rule: { readonly all: readonly Action[] } | { readonly any: readonly Action[] }
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(plan: Plan): boolean
-  /** Of which types the document and the page show it. Default: of all. */
+  /** Whether the document and the page show it for a type. Default: always. */
   shownFor?(type: EntityType): boolean
   run(context: Context, plan: Plan, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
 }
 
-/** Endpoints without the names of their parameters in the type, so that they can be in one list. */
+/** Endpoints whose type does not name their parameters, so that they fit into one list. */
 interface Defined {
   /** The names of its query parameters. */
   readonly takes: readonly string[]
@@ -94,7 +94,7 @@ export type ServerEndpoint = Omit<ServerEndpointOf<ParameterName>, 'run'> &
 export type EntityEndpoint = Omit<EntityEndpointOf<ParameterName>, 'run'> &
   Defined & { run(context: Context, plan: Plan, call: Call): AnyAnswer | Promise<AnyAnswer> }
 
-/** All of an API, in the order in which it is shown. */
+/** All endpoints of an API, in the order in which they are shown. */
 export interface Endpoints {
   readonly server: readonly ServerEndpoint[]
   readonly entity: readonly EntityEndpoint[]
@@ -115,13 +115,13 @@ export function serverEndpoint<const Name extends ParameterName>(
       if (isWrite(endpoint)) refuseKey(endpoint, call.key)
       if (takes.length === 0) call.query.refuseAll()
       const run = () => endpoint.run(context, call as Call<QueryName<Name>>)
-      // What is kept is JSON.
+      // Kept answers are always JSON.
       return endpoint.answer === 'kept' ? runOnce(context, call, async () => (await run()) as Answer) : run()
     },
   }
 }
 
-/** What the document says of an endpoint whose answer is kept. */
+/** Adds to the description what an `Idempotency-Key` does. */
 function describedWithKey({ parameters, describe }: Pick<ServerEndpoint, 'parameters' | 'describe'>) {
   return {
     parameters: [...parameters, 'Idempotency-Key' as const],
@@ -132,7 +132,7 @@ function describedWithKey({ parameters, describe }: Pick<ServerEndpoint, 'parame
   }
 }
 
-/** Throws if the key is malformed, or if the answer is a secret, which cannot be kept for it. */
+/** Throws if the key is malformed, or if the answer is a secret, which must not be stored. */
 function refuseKey(
   { parameters, answer }: Pick<ServerEndpoint, 'parameters' | 'answer'>,
   key: string | null,
@@ -163,12 +163,12 @@ function isWrite({ method, reads }: Kind): boolean {
   return method !== 'GET' && !reads
 }
 
-/** What cannot be planned cannot be taken back. */
+/** Refuses writes by agents that cannot be planned: these cannot be taken back. */
 function refuseAgent(endpoint: Kind & Pick<ServerEndpoint, 'plans'>, actor: Actor): void {
   if (endpoint.plans === undefined && isWrite(endpoint) && isAgent(actor)) throw new Failure('forbidden')
 }
 
-/** No rule of an Entity type holds these keys back from a write of the server, and no limit counts what admins set off. */
+/** Rules do not stop read-only keys from writes of the server, and limits do not count what calls of admins cause. */
 function refuseBoundKey(endpoint: Kind & Pick<ServerEndpoint, 'access'>, actor: Actor): void {
   if (actor.kind !== 'key' || !isWrite(endpoint)) return
   const isUncounted = endpoint.access === 'admins' && Object.keys(actor.limits ?? {}).length > 0

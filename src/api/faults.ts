@@ -16,7 +16,7 @@ import type { Params } from '../store/dialect.ts'
 import { askedBy, refusal } from './context.ts'
 import { valueAt } from './write/merge.ts'
 
-/** Adds what only the database knows: references to nothing, values that are taken, checks that fail. */
+/** Notes the failures that only the database finds: references to nothing, taken values, failing checks. */
 export function* noteFaults(
   plan: Plan,
   actor: Actor,
@@ -30,7 +30,7 @@ export function* noteFaults(
   for (const check of broken) noteBroken(errors, check, { type: plan.type, disclosure })
 }
 
-/** A value that the server makes from a reference to nothing is missing only because of that. */
+/** If the server makes a value from a reference to nothing, the value is missing only because of that. */
 function forgetConsequences(plan: Plan, actor: Actor, errors: Errors): void {
   const { provided } = plan.view(actor)
   for (const { field, expression, reads } of [...(provided?.default ?? []), ...(provided?.create ?? [])]) {
@@ -41,7 +41,7 @@ function forgetConsequences(plan: Plan, actor: Actor, errors: Errors): void {
   }
 }
 
-/** The checks that fail, of those that can be evaluated. */
+/** Returns the failing checks, of those that can be evaluated. */
 function* brokenBy(
   plan: Plan,
   actor: Actor,
@@ -55,14 +55,14 @@ function* brokenBy(
   return writes.checks.filter((_, at) => Number(row[at]) === 1)
 }
 
-/** Whether a column has an error, or something in it, or the object around it. */
+/** Whether there is an error for a column, for something in it, or for the object around it. */
 export function isFaulty(column: string, errors: Errors): boolean {
   return [...errors.keys()].some(
     (path) => path === column || path.startsWith(`${column}.`) || column.startsWith(`${path}.`),
   )
 }
 
-/** The parameters that passed all checks. */
+/** Returns the parameters without those that have errors. */
 export function soundOf(plan: Plan, params: Params, errors: Errors): Params {
   if (isOverfull(errors)) return {}
   const sound = plan.withoutFaulty(params, errors)
@@ -70,12 +70,12 @@ export function soundOf(plan: Plan, params: Params, errors: Errors): Params {
   return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
 }
 
-/** Of the dot paths that a rule guards, those that a body sets. */
+/** Returns the dot paths guarded by rules that a body sets. */
 export function guardedIn(guarded: readonly string[], body: unknown): readonly string[] {
   return guarded.length === 0 ? guarded : guarded.filter((path) => valueAt(body, path) !== undefined)
 }
 
-/** Those inside an object that a body removes. */
+/** Returns the guarded dot paths inside an object that a body removes. */
 export function takenAwayIn(guarded: readonly string[], body: unknown): readonly string[] {
   if (guarded.length === 0) return guarded
   return guarded.filter((path) => {
@@ -84,7 +84,7 @@ export function takenAwayIn(guarded: readonly string[], body: unknown): readonly
   })
 }
 
-/** After a refusal: throws if a rule is the reason, and notes the fields that the caller may not set. */
+/** After a refused write: throws if a rule is the reason, and notes the fields that the caller may not set. */
 export function* refuseForbidden(
   plan: Plan,
   actor: Actor,
@@ -114,9 +114,9 @@ export function* refuseFaulty(
   { action, params, self, manner, errors }: Faulty,
 ): Act<void> {
   if (errors.size === 0) return
-  // Then some failures have no path, and the answer has no room for more.
+  // Some failures are then not named, and the answer has no room for more.
   if (isOverfull(errors)) throw invalid(errors)
-  // Only callers whom the rule allows learn what the database finds, judged by the valid part of the body.
+  // What the database finds is only for callers whom the rule allows, judged by the valid part of the body.
   if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
     yield* noteFaults(plan, actor, { params, self, manner, errors })
   throw invalid(errors)
@@ -125,7 +125,7 @@ export function* refuseFaulty(
 interface Faulty {
   readonly action: 'create' | 'update'
   readonly params: Params
-  /** The Entity itself, 0 for a new one. */
+  /** The id of the Entity, 0 for a new one. */
   readonly self: number
   readonly manner: Written
   readonly errors: Errors

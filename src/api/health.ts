@@ -17,7 +17,7 @@ interface DatabaseHealth {
 type AboutRelease = Readonly<Record<string, string | number>>
 
 interface Known {
-  /** Part of the details. */
+  /** About the running release. Part of the details. */
   readonly about?: AboutRelease
   readonly observer?: Observer
   readonly work?: Runner
@@ -41,7 +41,7 @@ export class Health {
     this.#work = work
   }
 
-  /** From now on it is unhealthy, but still serves requests. */
+  /** Makes the server unhealthy. It still serves requests. */
   stop(): void {
     this.#stopping = true
   }

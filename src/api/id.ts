@@ -2,19 +2,19 @@ import { type Errors, Failure, note } from '../errors.ts'
 
 const ID = /^[1-9]\d{0,15}$/
 
-/** An id in a path; anything else is not found. */
+/** Reads an id in a path. Anything else is not found. */
 export function parseId(text: string): number {
   if (!ID.test(text) || !Number.isSafeInteger(Number(text))) throw new Failure('not_found')
   return Number(text)
 }
 
-/** A cursor of a list by id: the id of the last one that was shown. Notes what is none. */
+/** Reads the cursor of a list by id: the id of the last Entity that was shown. Notes an invalid one. */
 export function openIdCursor(text: string | undefined, errors: Errors): number | undefined {
   if (text === undefined) return undefined
   return ID.test(text) ? Number(text) : note(errors, 'cursor', 'is not a cursor of this list')
 }
 
-/** A page of a list by id, of which one more was read than is shown. */
+/** Makes a page of a list by id. One item more than is shown was read. */
 export function idPage<T extends { readonly id: number }>(
   found: readonly T[],
   limit: number,

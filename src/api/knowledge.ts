@@ -3,7 +3,7 @@ import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { askedBy, type Context } from './context.ts'
 
-/** What an actor may know now, by Entity (`bookings/7`). Entities that no longer exist are absent. */
+/** Returns what an actor may know now, by Entity (`bookings/7`). Entities that no longer exist are absent. */
 export function* knowledgeOf(
   context: Context,
   actor: Actor,

@@ -14,7 +14,7 @@ export function* refuseUnchangeable(plan: Plan, actor: Actor, id: number): Act<v
   if (row !== undefined && Number(row[0]) !== 1) throw refusal(plan, 'update', actor, true)
 }
 
-/** The Entity, if it is live and visible to the caller. */
+/** Returns the Entity if it is live and visible to the caller. */
 export function* live(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const state = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
   if (state === undefined || state.deletion !== null) throw new Failure('not_found')

@@ -15,7 +15,7 @@ export interface Note {
   readonly reason: string | null
 }
 
-/** From the headers; `null` if there is neither. */
+/** Reads the headers; `null` if there is neither. */
 export function parseNote(run: string | null, reason: string | null): Note | null {
   if (run === null && reason === null) return null
   const errors: Errors = new Map()
@@ -32,7 +32,7 @@ export function isRun(text: string): boolean {
   return text.length <= budget.runCharacters && /^[\x21-\x7e]+$/.test(text)
 }
 
-/** Without control characters except tabs and line ends, since it is shown on terminals. */
+/** Refuses control characters except tabs and line ends, since a reason is shown on terminals. */
 function decode(text: string): string | undefined {
   if (!/^[\x20-\x7e]+$/.test(text)) return undefined
   try {
@@ -47,7 +47,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** An act whose operations have a note. It is written by the same transaction as the first change of each. */
+/** Adds a note to the operations of an act, in the transaction of the first change of each. */
 export function annotated<T>(context: Context, note: Note | null, act: Act<T>): Act<T> {
   return note === null ? act : annotate(context, note, act)
 }
@@ -64,7 +64,7 @@ function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
   return next.value
 }
 
-/** The request to the Store, and the operation whose note it writes. Of requests sent together, the first has the note: all are done, or none. */
+/** Adds the note to a request to the Store, and returns its operation. Of requests sent together, the first gets it. */
 function withNote(
   context: Context,
   note: Note,
@@ -98,7 +98,7 @@ export function undoneParams(operations: Iterable<string>): Params {
   return { $taken: JSON.stringify([...new Set(operations)].map((operation) => [operation])) }
 }
 
-/** What is known of an operation besides its changes. */
+/** What the notes say about an operation. */
 export interface OperationNotes {
   run?: string
   reason?: string
@@ -106,7 +106,7 @@ export interface OperationNotes {
   undone_by?: string[]
 }
 
-/** By operation. */
+/** Reads the notes, by operation. */
 export function* notesOf(
   { notes }: Context,
   operations: readonly unknown[],

@@ -14,46 +14,46 @@ const HEADER = 'Idempotency-Key'
 /** How long an answer is kept for repeated requests. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-/** A request that may be repeated, if it has a key. */
+/** A request that may be repeated if it has an `Idempotency-Key`. */
 export interface Repeatable {
   readonly caller: Caller
-  /** Where it comes from: those who are not signed in are told apart by it. */
+  /** The address of the client. It tells callers apart who are not signed in. */
   readonly address: string
   /** `Idempotency-Key` */
   readonly key: string | null
   /** The method and the path, normalised. */
   readonly target: string
   readonly body: unknown
-  /** Its run and reason. */
+  /** The run and reason of the write. */
   readonly note: Note | null
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
   readonly query?: Pick<Query, 'planning'>
-  /** Whether it is shown first, or does what its plan says: `planned.ts` sees to that. */
+  /** Whether `planned.ts` handles previews and plans of this request. */
   readonly planned?: boolean
 }
 
-/** A request of the command line. */
+/** Makes a request of the command line. */
 export function fromSystem(body: unknown): Repeatable {
   const caller = { actor: system, session: undefined, epoch: undefined, expired: false }
   const { signal } = new AbortController()
   return { caller, body, address: '', key: null, note: null, target: '', signal }
 }
 
-/** With an `Idempotency-Key`: once, in one transaction. Without: each write is its own transaction. */
+/** Runs an act. With an `Idempotency-Key`: once, in one transaction. Without: each write is its own transaction. */
 export function performOnce(
   context: Context,
   request: Repeatable,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   refuseUnplanned(request)
-  // What the key of a program changes is counted in the transaction that changes it.
+  // The limits of a key are checked in the transaction that makes the changes.
   if (request.key !== null || limitedKey(request.caller.actor) !== undefined)
     return transactOnce(context, request, make)
   return perform(context.store, annotated(context, request.note, make()), request.signal)
 }
 
-/** Always in one transaction. */
+/** The same, but always in one transaction. */
 export function transactOnce(
   context: Context,
   request: Repeatable,
@@ -67,7 +67,7 @@ export function transactOnce(
     : withKey(context, request, request.key, act)
 }
 
-/** Nothing may be written that was only to be shown, and nothing by an agent that was not shown before. */
+/** A request for a preview must write nothing, and agents must write nothing without a plan. */
 function refuseUnplanned({ planned, query, caller }: Repeatable): void {
   if (planned) return
   for (const name of query?.planning.keys() ?? []) throw invalidAt(name, 'is not possible here')
@@ -75,8 +75,7 @@ function refuseUnplanned({ planned, query, caller }: Repeatable): void {
 }
 
 /**
- * The kept answer of a request that was sent before: for what runs before the transaction. The transaction itself asks
- * again.
+ * Returns the kept answer of a repeated request. For work that runs before the transaction, which asks again itself.
  */
 export async function replayOf(context: Context, request: Repeatable): Promise<Answer | undefined> {
   if (request.key === null) return undefined
@@ -85,8 +84,8 @@ export async function replayOf(context: Context, request: Repeatable): Promise<A
 }
 
 /**
- * Runs a request once, however often it is sent: taking the key, the act and storing its answer are one transaction, so
- * neither a crash nor a second server can come between. A failure leaves the key free.
+ * Runs a request once, however often it is sent. Claiming the key, the act and storing its answer are one transaction,
+ * so neither a crash nor a second server can come between. A failure frees the key.
  */
 function withKey(
   context: Context,
@@ -108,9 +107,9 @@ export function refuseMalformedKey(key: string): void {
 }
 
 /**
- * Runs code once that does what it likes: what it writes is not in one transaction with its answer. The key is taken
- * before it runs, and meanwhile the same request is `busy`, also after its time is up. A failure leaves the key free. So does a server that ends
- * meanwhile, but later: the code must have had all of its time.
+ * Runs code once whose writes are not in one transaction with its answer. The key is claimed before. Until the code
+ * ends, even after its time is up, the same request is `busy`. A failure frees the key. If the server ends meanwhile,
+ * the key is freed later: the code must have had all of its time.
  */
 export async function runOnce(
   context: Context,
@@ -136,7 +135,7 @@ export async function runOnce(
   }
   const free = () => context.store.write(release, params)
   const answer = await run().catch(async (error) => {
-    // It is still running: whoever asks again gets what comes of it.
+    // The code still runs: a repeated request gets its outcome.
     if (error instanceof TooLate) void (error.later as Promise<Answer>).then(keep, free).catch(() => {})
     else await free()
     throw error
@@ -145,7 +144,7 @@ export async function runOnce(
   return answer
 }
 
-/** Anybody may call an open route: what is kept for them has a limit. */
+/** Anybody may call an open route, so the bytes kept for each caller are limited. */
 async function isKept({ rates }: Context, request: Repeatable, { body }: Answer): Promise<boolean> {
   const bytes = Buffer.byteLength(body ?? '')
   return (
@@ -158,7 +157,7 @@ function withoutBody<A extends Answer>({ body: _, ...rest }: A): Omit<A, 'body'>
   return rest
 }
 
-/** The journal has what a write has written, so its answer is no larger than that. What has written nothing may be. */
+/** A large answer is kept only for a write, whose journal is as large. Other large answers lose their body. */
 function keptPart(answer: KeptAnswer): KeptAnswer {
   const isLarge = Buffer.byteLength(answer.body ?? '') > budget.keptBytes
   return isLarge && answer.headers?.['Takeback-Operation'] === undefined ? withoutBody(answer) : answer
@@ -179,23 +178,23 @@ function* doOnce(context: Context, known: Act<Params>, make: () => Act<KeptAnswe
   throw new Failure('busy')
 }
 
-/** The first answer; undefined if it has just been erased. */
+/** Returns the first answer; undefined if it was just erased. */
 function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undefined> {
   const [row] = yield* read(answers.find, params)
   if (row === undefined) return undefined
   const [request, status, headers, body] = row
   if (request !== params.$request) throw invalidAt(HEADER, 'was already used for another request')
-  // It is still running.
+  // The first request is still running.
   if (Number(status) === 0) throw new Failure('busy')
   return {
     status: Number(status),
     headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },
-    // Without a body if something in it was purged since.
+    // The body is missing if something in it was purged since.
     ...(body != null && { body: String(body) }),
   }
 }
 
-/** What identifies a request. If an answer was kept before the caller's type was renamed, that is the old name. */
+/** Returns what identifies a request. Uses a former name of the caller's type if an answer was kept under it. */
 function* knownBy(context: Context, request: Repeatable, key: string): Act<Params> {
   const now = keptNow(context)
   for (const actor of formerActors(context, request.caller)) {
@@ -205,7 +204,7 @@ function* knownBy(context: Context, request: Repeatable, key: string): Act<Param
   return { ...answerParams(request, key), ...now }
 }
 
-/** The caller under the former names of their types, from `was`, as tokens from before a rename have them. */
+/** The caller under former names of their types (`was`), which tokens from before a rename have. */
 function formerActors({ model }: Context, { actor }: Caller): Actor[] {
   const before = (user: User): User[] => {
     const was = model.entities.get(user.entity)?.was
@@ -215,23 +214,23 @@ function formerActors({ model }: Context, { actor }: Caller): Actor[] {
   if (actor.kind !== 'impersonation') return []
   const users = [actor.user, ...before(actor.user)]
   const all = [actor.by, ...before(actor.by)].flatMap((by) => users.map((user) => ({ ...actor, by, user })))
-  // The first one has today's names.
+  // The first one has the present names.
   return all.slice(1)
 }
 
-/** Only hashes are kept. Without the key, not even a weak secret in the request can be guessed from them. */
+/** Only hashes are stored. Without the key, not even a weak secret in the request can be guessed from them. */
 function answerParams(request: Repeatable, key: string, actor = request.caller.actor): Params {
   const { target, body, address } = request
   const hashed = createHmac('sha256', key)
     .update(`${target}\n${JSON.stringify(body)}`)
     .digest('base64url')
-  // Strangers may choose the same key, even at one address: then only the very same request is a repeated one.
+  // Strangers may choose the same key, even at one address: then only an identical request counts as repeated.
   const strangers = actor.kind === 'nobody' ? [hashed] : []
   const whose = JSON.stringify([whoseOf(actor, address), key, ...strangers])
   return { $key: createHash('sha256').update(whose).digest('base64url'), $request: hashed }
 }
 
-/** Whose keys they are. */
+/** The name under which keys and kept bytes are counted. */
 function whoseOf(actor: Actor, address: string): string {
   return actorName(actor) ?? `nobody at ${address}`
 }

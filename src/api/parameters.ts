@@ -31,7 +31,7 @@ function tags(name: string, description: string): Parameter & { readonly in: 'he
   return { ...header(name, description), schema: { type: 'string', pattern: TAG_LIST } }
 }
 
-/** Every parameter that means the same for all Entity types. In the document they are `components.parameters`. */
+/** Every parameter with the same meaning for all Entity types. In the document they are `components.parameters`. */
 export const shared = {
   id: {
     name: 'id',
@@ -296,10 +296,10 @@ export const shared = {
   purge: query('purge', '`1` erases a deleted Entity for good.', flag),
 } as const satisfies Record<string, Parameter>
 
-/** The headers of every write. */
+/** The headers that every write accepts. */
 export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as const
 
-/** The parameters of every write that can be shown before it is done. */
+/** The parameters of every write that can be previewed. */
 export const planning = ['dry_run', 'plan', 'cursor'] as const
 
 /**
@@ -320,10 +320,10 @@ export const typed = {
 
 type Shared = typeof shared
 type Typed = typeof typed
-/** What an endpoint can list as its parameters. */
+/** The names of parameters that an endpoint can list. */
 export type ParameterName = keyof Shared | keyof Typed
 
-/** The names in the query that a parameter has. */
+/** The names that a parameter has in the query. */
 export type QueryName<Name extends ParameterName> = Name extends keyof Typed
   ? Typed[Name][number]
   : Name extends keyof Shared

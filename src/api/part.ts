@@ -5,20 +5,20 @@ import type { Context, Opened, PastPiece } from './context.ts'
 import type { Endpoints } from './endpoint.ts'
 
 /**
- * A part of the server. Its own tables are in `store/own.ts`; Takeback's own endpoints are listed in `endpoints.ts`, so
- * `endpoints` is for parts that come from outside.
+ * A part of the server. Its tables are in `store/own.ts`. Takeback's own endpoints are listed in `endpoints.ts`, so
+ * `endpoints` is for parts from outside.
  */
 export interface Part<Piece extends object = object> {
   readonly name: string
-  /** Makes what its endpoints and its work need: its piece of the Context. `past` is the journal, there before all others. */
+  /** Makes its piece of the Context, for its endpoints and its work. `past` is the piece of the journal. */
   compile?(opened: Opened, past: PastPiece): Piece
   readonly endpoints?: Partial<Endpoints>
-  /** What it does again and again, beside requests. */
+  /** Its recurring background work. */
   recurring?(context: Context): readonly Recurring[]
-  /** The tasks that it takes. */
+  /** Its queues, which run tasks. */
   queues?(context: Context): readonly Queue[]
-  /** Those who make tasks for these queues from the journal. */
+  /** Its followers, which make tasks for these queues from the journal. */
   followers?(context: Context): readonly Follower[]
-  /** What must be done before anything is served or written, by a server or a command. */
+  /** Runs before anything is served or written, by a server or a command. */
   prepare?(context: Context): Promise<void>
 }

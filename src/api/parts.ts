@@ -52,7 +52,7 @@ import { RateLimits } from './limits/rate-limits.ts'
 import type { Part } from './part.ts'
 import { retentionWork } from './past/retention.ts'
 
-/** Who calls, and how they prove it. */
+/** Accounts: who calls, and how they prove it. */
 export const accountPart = {
   name: 'account',
   compile({ model, plans, store, serviceTime, settings }: Opened): AccountPiece {
@@ -84,7 +84,7 @@ export const accountPart = {
   },
 } satisfies Part
 
-/** The journal, and everything that is made from it. */
+/** The journal, and everything derived from it. */
 export const pastPart = {
   name: 'past',
   compile({ model, store, legacy, waker }: Opened): PastPiece {
@@ -110,7 +110,7 @@ export const pastPart = {
   recurring: (context: Context) => [retentionWork(context)],
 } satisfies Part
 
-/** How the server itself is, and what it lets through. */
+/** The health of the server, and its rate limits. */
 export const servicePart = {
   name: 'service',
   compile({ store, observer, work, settings }: Opened): ServicePiece {
@@ -125,7 +125,7 @@ export const servicePart = {
   recurring: ({ rates }: Context) => [rates.sweep],
 } satisfies Part
 
-/** Other servers that are told of changes. */
+/** Webhooks. */
 export const webhookPart = {
   name: 'webhooks',
   compile: (opened: Opened, past: PastPiece): WebhookPiece => ({
@@ -148,7 +148,7 @@ export const mailPart = {
   followers: verifyFollowers,
 } satisfies Part
 
-/** Others through whom users log in. */
+/** Providers through which users log in. */
 export const providerPart = {
   name: 'providers',
   compile: ({ store, settings: { providers, mail } }: Opened): ProviderPiece => ({

@@ -6,14 +6,14 @@ import type { Store } from '../../store/store.ts'
 const TOLD_MS = 60 * 60_000
 
 /**
- * Looks whether the journal has times that lie ahead: then a clock was wrong when they were written, or is wrong now. What
- * is written from now on carries the time of the clock as it is; that reads of the past find it, is noted in the database.
+ * Looks for times in the journal that lie ahead: then a clock was wrong when they were written, or is wrong now. New
+ * changes still get the time of the clock. A note in the database makes sure that reads of the past find them.
  */
 export class ClockWatch {
   readonly #store: Store
   readonly #observer: Observer
   readonly #plan: ReturnType<typeof compileAhead>
-  /** By `performance.now()`. */
+  /** The time of the last event, by `performance.now()`. */
   #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(store: Store, observer: Observer) {

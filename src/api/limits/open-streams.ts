@@ -1,9 +1,9 @@
 import { Failure } from '../../errors.ts'
 
-/** When to try again: streams last, so nobody knows. */
+/** When to try again. This is a guess: nobody knows how long streams last. */
 const RETRY_SECONDS = 30
 
-/** How many streams each caller has open on this instance: each is a connection, and something to do for every change. */
+/** Counts the open streams of each caller on this instance. Each takes a connection, and work for every change. */
 export class OpenStreams {
   readonly #most: number
   readonly #open = new Map<string, number>()
@@ -12,7 +12,7 @@ export class OpenStreams {
     this.#most = most
   }
 
-  /** One more. Throws if there are too many; gives what to call at its end, once or more often. */
+  /** Counts a stream. Throws if there are too many. Returns what to call at its end, once or more often. */
   open(whose: string): () => void {
     const count = this.#open.get(whose) ?? 0
     if (count >= this.#most) throw this.#refusal()

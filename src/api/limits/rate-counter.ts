@@ -3,11 +3,11 @@ import type { Standing, TokenBucket } from './token-bucket.ts'
 
 interface Entry {
   fullAt: number
-  /** Taken here since the last exchange. */
+  /** The tokens taken on this instance since the last exchange. */
   count: number
 }
 
-/** What somebody has taken here. */
+/** The tokens that one address or user has taken on this instance. */
 export interface TakenTokens {
   readonly key: string
   readonly count: number
@@ -26,7 +26,7 @@ export class RateCounter {
     this.bucket = bucket
   }
 
-  /** Throws where nothing is left. */
+  /** Takes a token. Throws if none is left. */
   take(key: string, now: number): Standing {
     const entry = this.#entries.get(key) ?? this.#add(key, now)
     const next = this.bucket.taken(entry.fullAt, now)
@@ -53,7 +53,7 @@ export class RateCounter {
     }
   }
 
-  /** The counts to share since the last exchange, `ms` ago; the largest first. */
+  /** Returns the counts to share since the last exchange, `ms` ago, largest first. */
   exchange(ms: number): TakenTokens[] {
     const touched = this.#touched
     this.#touched = []
@@ -68,7 +68,7 @@ export class RateCounter {
       .sort((a, b) => b.count - a.count)
   }
 
-  /** Sets what all instances have taken together; what was taken here in the meantime is added. */
+  /** Sets the total of all instances, and adds what was taken here in the meantime. */
   learn(key: string, fullAt: number): void {
     const entry = this.#entries.get(key)
     if (entry !== undefined) entry.fullAt = Math.max(entry.fullAt, fullAt + entry.count * this.bucket.cost)

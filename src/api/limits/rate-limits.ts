@@ -10,26 +10,26 @@ import { type Standing, TokenBucket } from './token-bucket.ts'
 
 const EXCHANGE_MS = 1000
 const CLEAR_MS = 10 * 60_000
-/** How far a bucket can be overdrawn, in buckets. */
+/** How far a bucket can be overdrawn, in whole buckets. */
 const DEBT = 2
-/** How many rows are written at each exchange: those with the largest counts. */
+/** How many rows are written at each exchange. The largest counts come first. */
 const EXCHANGED_MAX = 100
 
-/** How much is kept for one caller: so many bytes, and as many more in a day. */
+/** How many bytes of answers are kept for one caller: a burst, and as many more each day. */
 const KEPT = new TokenBucket('kept', {
   burst: budget.keptDayBytes,
   perSecond: budget.keptDayBytes / (24 * 60 * 60),
 })
 
-/** Of an address and of a user. */
+/** The counters for addresses and for users. */
 interface Counters {
   readonly address: RateCounter
   readonly user: RateCounter
 }
 
 /**
- * The rate limits. Reads and writes are counted in memory; once a second the instances share large counts through the
- * database, and the sum counts. Sign-ups, and what is kept for somebody, are counted in the database, one by one.
+ * The rate limits. Reads and writes are counted in memory. Once a second the instances share large counts through the
+ * database, and the sum counts. Sign-ups, and the bytes kept for a caller, are counted in the database, one by one.
  */
 export class RateLimits {
   readonly #store: Store
@@ -55,17 +55,17 @@ export class RateLimits {
     this.#streams = streams === undefined ? undefined : new OpenStreams(streams)
   }
 
-  /** Counts an answer that stays open, on this instance. Throws if there are too many; gives what to call at its end. */
+  /** Counts a stream on this instance. Throws if there are too many. Returns what to call at its end. */
   open(whose: string): () => void {
     return this.#streams?.open(whose) ?? (() => {})
   }
 
-  /** Counts a request. Throws if nothing is left; undefined if there is no such limit. */
+  /** Counts a request. Throws if nothing is left. Returns undefined if there is no such limit. */
   count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): Standing | undefined {
     return this.#counters[kind]?.[whose].take(key, performance.now())
   }
 
-  /** Counts sign-ups from an address, all of them or none, but for those that were counted before. */
+  /** Counts sign-ups from an address, all of them or none, without the `counted` ones. */
   async signUp(
     address: string,
     { count: all, counted }: { count: number; counted: number },
@@ -81,12 +81,12 @@ export class RateLimits {
     throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
   }
 
-  /** Counts bytes that are to be kept for somebody; false if that would be too much. */
+  /** Counts bytes to be kept for a caller; false if there would be too many. */
   async keep(whose: string, bytes: number): Promise<boolean> {
     return (await this.#take(KEPT, whose, bytes)).done
   }
 
-  /** From a bucket in the database: all of it, or nothing. */
+  /** Takes tokens from a bucket in the database, all of them or none. */
   #take(bucket: TokenBucket, whose: string, count: number): Promise<Outcome> {
     return this.#store.write(this.#plan.take, {
       $key: keyIn(bucket, whose),
@@ -95,7 +95,7 @@ export class RateLimits {
     })
   }
 
-  /** Buckets that are full again need no row. */
+  /** Deletes the rows of full buckets. */
   get sweep(): Recurring {
     return {
       name: 'rates',
@@ -106,7 +106,7 @@ export class RateLimits {
     }
   }
 
-  /** Each instance for itself: it tells what it has counted in its own memory. */
+  /** Starts the exchange. Each instance runs its own, since the counts are in its memory. */
   start(failed: (error: unknown) => void): void {
     this.#timer = setInterval(() => this.#tick().catch(failed), EXCHANGE_MS)
     this.#timer.unref()
@@ -126,10 +126,10 @@ export class RateLimits {
     await Promise.all(counters.map((counter) => this.#exchange(counter, ms)))
   }
 
-  /** Shares what was taken here, and learns what was taken everywhere. */
+  /** Shares what was taken on this instance, and reads what was taken on all. */
   async #exchange(counter: RateCounter, ms: number): Promise<void> {
     const { cost, window } = counter.bucket
-    // Instances may have given more than there was before they shared their counts. That is a debt, but a limited one.
+    // Instances may have given out too much before they shared their counts. That debt is limited.
     const most = Math.round(DEBT * window)
     const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
     await Promise.all(

@@ -6,17 +6,17 @@ import { type Step, step } from '../../store/step.ts'
 const RATES = id('takeback_rates')
 
 /**
- * Token buckets that all instances share: a row each, with the time at which it is full again, in milliseconds. What is
- * given back is how far that lies ahead. Where it lies further ahead than it can, a wrong clock has written it: then the
- * bucket is full.
+ * Token buckets that all instances share. Each is a row with the time at which the bucket is full again. The statements
+ * return how many milliseconds that time lies ahead. A time further ahead than possible was written by a wrong clock:
+ * then the bucket counts as full.
  */
 export interface RatesPlan {
-  /** Puts that off by `$cost`, but not further ahead than `$most`. */
+  /** Postpones that time by `$cost`, but to at most `$most` ahead. */
   readonly add: readonly Step[]
-  /** The same, refused where it would be. */
+  /** The same, but refused if the time would be further ahead. */
   readonly take: readonly Step[]
   readonly find: Statement
-  /** Those that are full again: no row says the same. */
+  /** Deletes full buckets: no row means the same. */
   readonly clear: readonly Step[]
 }
 

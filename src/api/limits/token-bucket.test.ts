@@ -35,7 +35,7 @@ describe('a token bucket', () => {
           now += after
           tokens = Math.min(burst, tokens + (after / 1000) * perSecond)
           const next = bucket.taken(fullAt, now, count)
-          // At the very edge the two may round apart.
+          // At the very edge, rounding may make the two differ.
           if (Math.abs(tokens - count) > 0.01) expect(next !== undefined).toBe(tokens > count)
           if (next === undefined) continue
           fullAt = next
@@ -97,7 +97,7 @@ describe('a counter', () => {
             }
             if (failureOf(() => counters[which % instances]?.take('a', now)) === undefined) given++
           }
-          // Until they hear of each other, each has a bucket of its own; then one second's refill.
+          // Until they hear of each other, each instance has its own bucket, and then one second's refill.
           const most = instances * (burst + perSecond + 1) + (now / 1000) * perSecond
           expect(given).toBeLessThanOrEqual(most)
         },
@@ -142,7 +142,7 @@ describe('a counter', () => {
         return (performance.now() - started) / 10_000
       }),
     )
-    // Milliseconds for one: a twentieth of what the smallest request takes.
+    // In milliseconds: a twentieth of the time of the smallest request.
     expect(best).toBeLessThan(0.001)
   })
 })

@@ -1,11 +1,11 @@
 import type { Rate } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 
-/** What is left of a limit, for the headers of an answer. */
+/** What is left of a rate limit, for the headers of an answer. */
 export interface Standing {
-  /** For `RateLimit-Policy`. */
+  /** The header `RateLimit-Policy`. */
   readonly policy: string
-  /** For `RateLimit`. */
+  /** The header `RateLimit`. */
   readonly state: string
 }
 
@@ -30,7 +30,7 @@ export class TokenBucket {
     this.policy = `"${name}";q=${burst};w=${Math.ceil(this.window / 1000)}`
   }
 
-  /** When it is full again after taking so many tokens; undefined if there are not enough. */
+  /** Returns when the bucket is full again after taking this many tokens; undefined if there are not enough. */
   taken(fullAt: number, now: number, count = 1): number | undefined {
     const next = Math.max(fullAt, now) + count * this.cost
     // Tolerates rounding errors of less than a thousandth of a token.
@@ -56,7 +56,7 @@ export class TokenBucket {
   }
 }
 
-/** Rounded up, but not for what is less than a millisecond: times that were added and subtracted are not exact. */
+/** Rounds up, but ignores less than a millisecond: times that were added and subtracted are not exact. */
 function secondsOf(ms: number): number {
   return Math.ceil(Math.round(ms) / 1000)
 }

@@ -11,7 +11,7 @@ import {
 import type { Plan, Plans } from '../../plan/compile.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
 
-/** Always, never, or depending on the Entity and its values. */
+/** Whether an action is always or never allowed, or for some Entities and values. */
 export type Possible = boolean | 'some'
 
 export function possible(rule: Expression): Possible {
@@ -19,12 +19,12 @@ export function possible(rule: Expression): Possible {
   return rule === no ? false : 'some'
 }
 
-/** Whether they may do anything at all with Entities of a type: all others do not exist for them. */
+/** Whether the viewer may do anything with Entities of a type. Other types do not exist for them. */
 export function mayAny(viewer: Viewer, type: EntityType): boolean {
   return actions.some((action) => viewer.may(type, action) !== no)
 }
 
-/** The fields that they may set, in new Entities or in others. */
+/** Returns the fields that the viewer may set, in new or in existing Entities. */
 export function settable(viewer: Viewer, type: EntityType, fields: readonly Field[]): Field[] {
   return fields.flatMap((field): Field[] => {
     const may = (['write', 'change'] as const).some(
@@ -37,21 +37,21 @@ export function settable(viewer: Viewer, type: EntityType, fields: readonly Fiel
   })
 }
 
-/** Whether all columns of a unique set are of fields that they see. */
+/** Whether a column belongs to a field that the viewer sees. */
 export function isSeenColumn(seen: readonly Field[], column: string): boolean {
   return [...walk(seen)].some(({ path }) => path === column || `${path}.id` === column)
 }
 
-/** A field of some type that refers to Entities of another one. */
+/** A field that refers to Entities of another type. */
 export interface Referrer {
   readonly from: EntityType
   readonly field: PointingField
 }
 
-/** For each viewer, by the name of the target: all types are looked at once, not once for each target. */
+/** Referrers for each viewer, by the name of the target, so that all types are walked only once. */
 const referrers = new WeakMap<Viewer, ReadonlyMap<string, readonly Referrer[]>>()
 
-/** The fields through which Entities that they may read refer to Entities of a type. */
+/** Returns the fields that refer to a type, from Entities that the viewer may read. */
 export function referrersSeen(plans: Plans, viewer: Viewer, target: EntityType): readonly Referrer[] {
   const found = referrers.get(viewer) ?? allReferrers(plans, viewer)
   referrers.set(viewer, found)
@@ -66,7 +66,7 @@ function allReferrers(plans: Plans, viewer: Viewer): ReadonlyMap<string, readonl
   return Map.groupBy(all, ({ field }) => field.target)
 }
 
-/** Those who can never see a field do not learn its default either. */
+/** Whether the viewer may know the default of a field: not if they can never see the field. */
 export function showsDefault(viewer: Viewer, type: EntityType, { path }: Field): boolean {
   return viewer.may(type, 'read') !== no && viewer.mayField(type, path, 'read') !== no
 }

@@ -16,22 +16,22 @@ import { defaultOf, isRequired, isSecret } from '../../declare/values.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
 import { type Possible, possible, showsDefault } from './knowable.ts'
 
-/** Of whom and of which type fields are described. */
+/** For whom, and of which type, fields are described. */
 export interface Describing {
   readonly viewer: Viewer
   readonly type: EntityType
-  /** Whether they pass every rule, and so may read the rules themselves. */
+  /** Whether the viewer passes every rule, and so may read the rules themselves. */
   readonly passes: boolean
-  /** Whether they may know that a type exists. */
+  /** Whether the viewer may know that a type exists. */
   knows(type: string): boolean
 }
 
-/** A field as it is told, with what else there is to know of it. */
+/** The description of a field. */
 export interface KnownField extends Shape {
   readonly path: string
 }
 
-/** All that does not depend on where it stands: the same for a field and for the item of a list. */
+/** The part of a description that does not depend on the place: the same for fields and for items of lists. */
 interface Shape {
   readonly required: boolean
   readonly [key: string]: unknown
@@ -43,7 +43,7 @@ interface FieldMay {
   readonly update: Possible
 }
 
-/** What they may know of the fields of a type: those that they can read or set, in some Entities at least. */
+/** Describes the fields of a type that the viewer can read or set, at least in some Entities. */
 export function describeFields(about: Describing): KnownField[] {
   const { viewer, type, passes } = about
   const computed = viewer.may(type, 'read') === no ? [] : viewer.computed(type)
@@ -65,7 +65,7 @@ function fieldsIn(about: Describing, fields: readonly Field[]): KnownField[] {
   })
 }
 
-/** What they may do with a field, which is no more than what they may do with the Entities. */
+/** What the viewer may do with a field: never more than they may do with the Entity. */
 function mayOf({ viewer, type, passes }: Describing, field: Field): FieldMay {
   const both = (action: 'read' | 'create' | 'update', own: FieldAction): Possible => {
     const [whole, one] = [viewer.may(type, action), viewer.mayField(type, field.path, own)].map(possible)
@@ -73,7 +73,7 @@ function mayOf({ viewer, type, passes }: Describing, field: Field): FieldMay {
     return whole === true && one === true ? true : 'some'
   }
   const set = isReadOnly(field)
-  // Users change their own password with a call of its own.
+  // Users change their own password with another call.
   const isOwn = type.login !== undefined && field.path === 'password' && !passes
   return {
     read: isSecret(field) ? false : both('read', 'read'),
@@ -135,7 +135,7 @@ function valueShape(about: Describing, field: ValueField): object {
   }
 }
 
-/** The paths of an item's fields begin in the item. */
+/** Describes the items of a list. Paths of their fields begin in the item. */
 function itemShape(about: Describing, item: Field, withDefaults: boolean): object {
   const { name: _, ...shape } = shapeOf(about, item)
   if (item.kind !== 'object') return shape
@@ -201,18 +201,18 @@ function computedField({ name, kind, scale }: ComputedValue, expression: string 
   }
 }
 
-/** As it is declared. */
+/** The name of the field's type, as declared. */
 function typeName(field: Field): string {
   if (field.kind === 'value') return field.type
   return field.kind === 'object' ? 'object' : field.kind === 'reference' ? 'ref' : 'list'
 }
 
-/** Whether lists can be sorted by it; by the id, of a reference. */
+/** Whether lists can be sorted by the field. A reference is sorted by its id. */
 function isSingle(field: Field): boolean {
   return field.kind === 'reference' || (field.kind === 'value' && field.column !== 'json')
 }
 
-/** Rules as they are declared, without those that are not. */
+/** Returns the declared rules as texts. */
 export function ruleTexts(rules: Readonly<Record<string, Rule | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(rules).flatMap(([name, rule]): [string, string][] => {

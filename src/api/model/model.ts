@@ -17,7 +17,7 @@ import { isSeenColumn, mayAny, possible, referrersSeen } from './knowable.ts'
 import { describeFields, ruleTexts } from './model-fields.ts'
 import { modelSchemas } from './model-schemas.ts'
 
-/** The types as JSON, once for each viewer: all whom it stands for may know the same. */
+/** The types as JSON, once for each Viewer: all whom it stands for may know the same. */
 const known = new WeakMap<Viewer, string>()
 
 /** `GET /api/model/` */
@@ -99,7 +99,7 @@ function typeFor(context: Context, { plan, viewer, passes }: Described): object 
   }
 }
 
-/** The declared one, or else the first text or e-mail that is not in an object, as far as they see it. */
+/** The declared title, else the first text or e-mail outside of objects, of the fields that the viewer sees. */
 function titleOf(type: EntityType, seen: readonly Field[]): string | null {
   const all = [...walk(seen)]
   const first = (kind: string) => seen.find((field) => field.kind === 'value' && field.type === kind)
@@ -120,7 +120,7 @@ function loginOf(plan: Plan): object | null {
   }
 }
 
-/** The rules of a type as they are declared: for those who pass all of them. */
+/** The rules of a type as declared, for viewers who pass all of them. */
 function declaredRules(type: EntityType): object {
   return {
     access: ruleTexts(type.access),
@@ -144,12 +144,12 @@ function signInOf(context: Context, viewer: Viewer | undefined): object {
       label: name.charAt(0).toUpperCase() + name.slice(1),
       start: `${settings.mail.url}/api/auth/providers/${name}/start`,
     })),
-    // Browsers make none for the number of an address.
+    // Browsers make no passkeys for IP addresses.
     passkeys: types.length > 0 && isIP(id) === 0,
   }
 }
 
-/** What the form for the first admin must ask for; `null` once there is one. */
+/** The fields of the form for the first admin; `null` once there is one. */
 async function firstAdminOf(context: Context): Promise<object | null> {
   const offer = await openOffer(context)
   if (offer === undefined) return null

@@ -2,12 +2,12 @@ import type { Actor } from '../../plan/viewer/actor.ts'
 import { type Act, read } from '../../store/act.ts'
 import type { Context } from '../context.ts'
 
-/** Which secrets a version has changed: dot paths, for those who may know that there are such fields. */
+/** Returns the dot paths of the secrets that a version has changed, as far as the caller may know of these fields. */
 export type ChangedSecrets = (entity: string, id: number, version: number) => readonly string[]
 
 /**
- * The secrets that versions of these Entities have changed. The journal has no secrets, so they are found by the former
- * values that are kept for an undo: each belongs to the last version that had it.
+ * Finds the secrets that versions of these Entities have changed. The journal has no secrets, so this looks at the
+ * former values that are kept for an undo. Each belongs to the last version that had it.
  */
 export function* changedSecrets(
   context: Context,
@@ -30,7 +30,7 @@ export function* changedSecrets(
   return (entity, id, version) => changed.get(`${entity}/${id} ${version}`) ?? []
 }
 
-/** As an answer has them: left out if there are none. */
+/** The secrets for an answer; left out if there are none. */
 export function toldSecrets(paths: readonly string[]): { secrets?: readonly string[] } {
   return paths.length === 0 ? {} : { secrets: paths }
 }

@@ -6,7 +6,7 @@ import { type Act, read } from '../../store/act.ts'
 import type { Context } from '../context.ts'
 import { notesOf } from '../notes.ts'
 
-/** An operation that another one has set off. */
+/** An operation that another one has caused. */
 export interface SetOff {
   readonly operation: string
   readonly at: string
@@ -15,8 +15,8 @@ export interface SetOff {
 }
 
 /**
- * What operations have set off, directly or not, newest first, without what was taken back since. Only admins see it:
- * others do not know what reactions do.
+ * Returns the operations that these have caused, directly or not, newest first, without those that were taken back.
+ * Only admins see them: others do not know what reactions do.
  */
 export function* effectsOf(
   context: Context,
@@ -39,7 +39,7 @@ export function* effectsOf(
   return found.filter(({ operation }) => told.get(operation)?.undone_by === undefined)
 }
 
-/** The operations to take back: with `with_effects`, also what they have set off. */
+/** Returns the operations to take back, including those that they have caused. */
 export function withEffects(
   actor: Actor,
   operations: readonly string[],

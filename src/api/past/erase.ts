@@ -28,11 +28,11 @@ export function* erase(context: Context, purge: string, plans: Iterable<Plan>): 
 interface Chunk {
   readonly ids: readonly number[]
   readonly newest: number
-  /** How many versions of each are blanked in one step. */
+  /** How many versions of each Entity are blanked in one step. */
   readonly versions: number
 }
 
-/** As many of the first as have no more versions together than a step may blank; at least one. */
+/** Takes the first Entities, as many as have no more versions together than a step may blank; at least one. */
 function chunkOf(marked: readonly { readonly id: number; readonly version: number }[]): Chunk {
   let newest = 1
   let taken = 0

@@ -65,13 +65,13 @@ interface HistoryPage {
   readonly fields: readonly Field[]
   readonly upcaster: Upcaster
   readonly shown: readonly VersionRow[]
-  /** The same, and the version before the last one that is shown. */
+  /** The shown versions, and the one before the oldest of them. */
   readonly rows: readonly VersionRow[]
   /** The secrets that a version has changed. */
   ofVersion(version: number): readonly string[]
 }
 
-/** The changes that are shown, each with what migrations had done before it. */
+/** The shown changes, each with what migrations had changed before it. */
 async function changesIn(
   context: Context,
   { fields, upcaster, shown, rows, ofVersion }: HistoryPage,
@@ -88,7 +88,7 @@ async function changesIn(
   ])
 }
 
-/** The history of a deleted Entity is for those who may restore it; of a purged one, for those who may purge. */
+/** The history of a deleted Entity is for callers who may restore it; of a purged one, for those who may purge. */
 async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
   const { state: statement, may } = plan.view(actor)
   const [row] = await context.store.read(statement, { ...askedBy(actor), $id: id })
@@ -103,7 +103,7 @@ async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: numb
 
 type VersionRow = ReturnType<typeof versionColumns.read>
 
-/** The change from the version before to this one; `null` values if they are no longer known. */
+/** The change from the former version to this one; `null` if the values are no longer known. */
 function versionChange(
   fields: readonly Field[],
   upcaster: Upcaster,
@@ -124,7 +124,7 @@ function versionChange(
   }
 }
 
-/** What migrations did to a version before the next one, newest first. They make no version of their own. */
+/** What migrations changed between this version and the next one, newest first. They make no versions. */
 function migratedOf(
   fields: readonly Field[],
   upcaster: Upcaster,

@@ -116,13 +116,13 @@ export async function operation(
 
 type OperationRow = ReturnType<typeof operationColumns.read>
 
-/** An operation, by its id. */
+/** Finds an operation by its id. */
 export function* operationById({ operations }: Context, id: string): Act<OperationRow | undefined> {
   const [row] = isOperation(id) ? yield* read(operations.byId, { $operation: id }) : []
   return row === undefined ? undefined : operationColumns.read(row)
 }
 
-/** One that the actor may see. */
+/** Finds an operation that the actor may see. */
 function* visibleOperation(context: Context, actor: Actor, id: string): Act<OperationRow> {
   if (actor.kind === 'nobody') throw signInFirst()
   const found = yield* operationById(context, id)
@@ -142,12 +142,12 @@ export function* isVisible(context: Context, actor: Actor, operation: OperationR
   return kinds.every(({ entity }) => within.types.includes(String(entity)))
 }
 
-/** Admins see what everybody did. */
+/** Whether the actor sees the operations of everybody, as admins do. */
 function seesAll(actor: Actor): boolean {
   return passesRules(actor) || (userOf(actor)?.admin ?? false)
 }
 
-/** The types that a key is for: operations on others do not exist for it, unless it has made them itself. */
+/** The types that a key is for. Operations on other types do not exist for it, unless it made them itself. */
 function typesOfKey(actor: Actor): OperationFilter['within'] {
   const named = actor.kind === 'key' ? actor.scope?.entities : undefined
   if (named === undefined) return undefined
@@ -166,7 +166,7 @@ export function visibleTo(actor: Actor, filter: OperationFilter): OperationFilte
   return { ...seen, actor: { user: { name: own.entity, id: own.id }, via } }
 }
 
-/** Operations must match all of these. */
+/** Reads the filter. Operations must match all of its parts. */
 export function parseFilter(
   { model }: Context,
   given: Partial<Record<'actor' | 'since' | 'until' | 'entity' | 'run', string | undefined>>,
@@ -200,7 +200,7 @@ function parseEntity(
   return note(errors, 'entity', 'must be an Entity type, or one of its Entities, such as bookings/7')
 }
 
-/** A statement for a filter, and its parameters. */
+/** Returns the statement for a filter, and its parameters. */
 export function filterParams(
   filter: OperationFilter,
   make: (filter: OperationFilter) => Statement,
@@ -232,7 +232,7 @@ function headOf({ operation, at, actor, cause, changes }: OperationRow): object 
   return { id: operation, at, actor, changes: Number(changes), ...(cause !== null && { cause }) }
 }
 
-/** `{"bookings": {"delete": 3, "update": 1}}`, by operation. */
+/** Counts the changes of operations: `{"bookings": {"delete": 3, "update": 1}}`. */
 async function summariesOf(context: Context, ids: readonly string[]): Promise<Map<string, object>> {
   const summaries = new Map<string, Record<string, Record<string, number>>>()
   if (ids.length === 0) return summaries
@@ -247,13 +247,13 @@ async function summariesOf(context: Context, ids: readonly string[]): Promise<Ma
   return summaries
 }
 
-/** Whoever did it sees that an Entity changed. The values are only for those who may see its history. */
+/** Shows a change to whoever made it. The values are only for those who may see the Entity's history. */
 function shownChange(
   { entity, id, version, kind, data, before }: ReturnType<typeof changeColumns.read>,
   knowledge: Knowledge | undefined,
   upcaster: Upcaster,
 ): object {
-  // A migration is about the whole type. The history of an Entity shows what it did to that one.
+  // A migration is about the whole type. The history of an Entity shows what it changed there.
   if (kind === 'migrate') return { entity, id: null, version: null, kind, changed: null }
   const isFirst = Number(version) === 1
   const isKnown = knowledge?.history && data !== null && (isFirst || before !== null)

@@ -53,7 +53,7 @@ const head = {
   actor: actorSchema,
   changes: { type: 'integer', minimum: 1, description: 'The number of Entities that it changed.' },
 }
-/** Present only if there is a value. */
+/** Keys that are present only if they have a value. */
 const told = {
   cause: { ...text, description: 'The operation that caused this one.' },
   run: { ...text, description: 'The `Takeback-Run` of the request.' },
@@ -99,13 +99,13 @@ const { skip_conflicts: _, with_effects: __, ...askedOfOne } = asked
 const change = { version, kind, at: time, actor: actorSchema, operation: text, changed }
 const operationChange = { entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }
 
-/** Of a history. */
+/** The schemas of histories. */
 export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
   Change: closedObject({ ...change, secrets: changedSecrets, ...told }, Object.keys(change)),
   History: pageSchema('Change'),
 }
 
-/** Of operations. */
+/** The schemas of operations. */
 export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
   Operation: toldSchema({ ...head, summary }),
   Operations: pageSchema('Operation'),
@@ -134,7 +134,7 @@ const named: JsonSchema = {
   description: 'The ids of operations, in place of a filter.',
 }
 
-/** Of undo, redo, changes by a filter, and previews. */
+/** The schemas of undo, redo, changes by a filter, and previews. */
 export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
   Undo: closedObject(asked, []),
   UndoLast: closedObject(askedOfOne, []),

@@ -7,13 +7,13 @@ import { allowed, type Context, operationOf, stateOf } from '../context.ts'
 interface Restored {
   readonly type: string
   readonly id: number
-  /** The operation that all of it is part of. */
+  /** The operation that all restores are part of. */
   readonly operation: string
 }
 
 /**
- * Restores an Entity, and first all deleted Entities that it, or what is restored with it, refers to. To be run in one
- * transaction. False if there is nothing to restore.
+ * Restores an Entity, and first all deleted Entities that it, or whatever is restored with it, refers to. To be run in
+ * one transaction. False if there is nothing to restore.
  */
 export function* restoreTogether(
   context: Context,
@@ -51,7 +51,7 @@ export function* restoreTogether(
       if (within.has(`${target}/${targetId}`)) throw new Failure('target_deleted', { errors })
       yield* restoreTogether(context, actor, { type: target, id: targetId, operation }, within)
     }
-    // If it was deleted together with its target, it has come back with it.
+    // If it was deleted together with its target, it was restored with it.
     if ((yield* stateOf(view, params))?.deletion === null) return true
   }
 }

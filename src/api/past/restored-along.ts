@@ -6,8 +6,8 @@ import { type Reversal, reversedEntity } from '../../journal/reversal.ts'
 import type { Obstacle } from '../../plan/past/obstacle.ts'
 
 /**
- * Changes that a rule forbids on their own, but that belong to the restore of another Entity: callers who may restore that
- * one may take back its whole deletion. These are what cascaded from it, and the references that its deletion cleared.
+ * Returns changes that a rule forbids on their own, but that belong to the restore of another Entity: callers who may
+ * restore that one may take back its whole deletion, with what cascaded from it and the references that it cleared.
  */
 export function excusedBy(
   reversals: readonly Reversal[],
@@ -38,7 +38,7 @@ export function excusedBy(
   return excused
 }
 
-/** Was deleted by the same operation as something that it cascades from. */
+/** Whether the same operation deleted the Entity and another one that it cascades from. */
 function cascadesFrom(
   { plan, now, amendment, columns, deletedBy }: Reversal,
   restored: ReadonlyMap<string, Reversal>,
@@ -55,7 +55,7 @@ function cascadesFrom(
   )
 }
 
-/** Whether it only sets references that were cleared by the deletion of their target. */
+/** Whether the change only sets references that were cleared when their target was deleted. */
 function wasEmptiedWith(
   { plan, now, amendment, columns, by }: Reversal,
   restored: ReadonlyMap<string, Reversal>,

@@ -17,10 +17,10 @@ import { erase } from './erase.ts'
 export const RETENTION = 'retention'
 
 const EVERY_MS = 10 * 60_000
-/** After this time, an unfinished purge was abandoned by its server. */
+/** An unfinished purge of this age was abandoned by its server. */
 const PURGE_MS = 60_000
 
-/** How far the clock may be off the database's, and ahead of the last pass, before nothing is erased. */
+/** Nothing is erased if the clock is this far off the database's, or `JUMP_MS` ahead of the last pass. */
 const APART_MS = 60 * 60_000
 const JUMP_MS = 7 * 24 * 60 * 60_000
 
@@ -54,9 +54,7 @@ export class Retention {
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
-  /**
-   * A wrong clock must not erase anything: after a jump this throws a Postponed, until somebody confirms the clock.
-   */
+  /** A wrong clock must not erase anything. After a jump this throws a Postponed, until somebody confirms the clock. */
   async passUnlessInDoubt(job: Job, now = Date.now()): Promise<void> {
     const doubt = this.#erases ? await this.#doubtOf(now) : ''
     if (doubt !== '' && !this.#doubted) this.#context.observer.emit({ kind: 'clock_doubted', doubt })
@@ -66,17 +64,17 @@ export class Retention {
     if (this.#erases) await this.#note(now)
   }
 
-  /** Whether any retention is declared; otherwise there are only kept answers to erase. */
+  /** Whether any retention is declared. If not, only kept answers are erased. */
   get #erases(): boolean {
     return this.#trash.length > 0 || this.#plan.types.length > 0
   }
 
-  /** From here on the clock is trusted. */
+  /** Trusts the clock from now on. */
   async confirm(now = Date.now()): Promise<void> {
     await this.#context.store.write(this.#plan.confirm, { $now: new Date(now).toISOString() })
   }
 
-  /** That there was a pass, and how far the journal has come. */
+  /** Notes the time of a pass, and how far the journal has come. */
   async #note(now: number): Promise<void> {
     const time = new Date(now).toISOString()
     await this.#context.store.write(this.#plan.keepPassed, { $now: time })
@@ -91,7 +89,7 @@ export class Retention {
     return { marks: Marks.read(text == null ? undefined : String(text)), last: Number(last ?? 0) }
   }
 
-  /** Why the clock is not trusted; empty if it is. */
+  /** Returns why the clock is not trusted; empty if it is. */
   async #doubtOf(now: number): Promise<string> {
     const time = new Date(now).toISOString()
     const [row = []] = await this.#context.store.read(this.#plan.clocks, { $at: time })
@@ -103,9 +101,9 @@ export class Retention {
     return `The clock says ${time}, but the last time that it was trusted was ${new Date(last).toISOString()}`
   }
 
-  /** One pass over everything that has become old; returns how many were purged. */
+  /** Makes one pass over all data that is too old. Returns how many Entities were purged. */
   async pass(job: Job, now = Date.now()): Promise<number> {
-    // From here on everything is written through the job's store.
+    // Everything is written through the job's store.
     const context = { ...this.#context, store: job.store }
     const { marks } = await this.#readMarks()
     const pass = { context, job, now, marks }
@@ -133,7 +131,7 @@ export class Retention {
     return [...walks.values()]
   }
 
-  /** Continues where the last pass ended. Each step stores its position, so that a pass that fails loses nothing. */
+  /** Erases from where the last pass ended. Each step stores its position, so a failed pass loses nothing. */
   async #cut({ context, job, marks }: Pass, { after: from, before, types }: Walk): Promise<void> {
     const old = { $before: before, $sure: marks.surelyBefore(before), $last: marks.surelyAfter(before) }
     for (let after = from; ; await job.pause()) {
@@ -146,7 +144,7 @@ export class Retention {
   }
 }
 
-/** One pass: when it is, and what it works with. */
+/** One pass, with its time and what it works with. */
 interface Pass {
   readonly context: Context
   readonly job: Job
@@ -154,14 +152,14 @@ interface Pass {
   readonly marks: Marks
 }
 
-/** Through the journal, behind a place, up to a time. */
+/** A part of the journal to erase: after a position, before a time. */
 interface Walk {
   readonly after: number
   readonly before: string
   readonly types: readonly string[]
 }
 
-/** Finishes what a server that is gone has begun. */
+/** Finishes the purges of servers that are gone. */
 async function finishPurges({ context, job, now }: Pass): Promise<void> {
   const { store, purges, plans } = context
   for (const [begun] of await store.read(purges.unfinished, begunBefore(now))) {
@@ -194,7 +192,7 @@ async function empty(pass: Pass, plan: Plan): Promise<number> {
   }
 }
 
-/** By its own time, unless it was deleted later for certain; or by its place, where a wrong clock gave it a time to come. */
+/** Goes by its own time, unless it was surely deleted later; or by its position, if a wrong clock dated it ahead. */
 async function isOld(
   { context, marks }: Pass,
   plan: Plan,
@@ -212,13 +210,13 @@ async function purgeOne(context: Context, plan: Plan, id: number): Promise<boole
     context.observer.emit({ kind: 'purged', entity: plan.type.name, id, entities, operation })
     return true
   } catch (error) {
-    // Others still refer to it, or it was purged with another one: the next pass tries again.
+    // Others still refer to the Entity, or it was purged with another one. The next pass tries again.
     if (!(error instanceof Failure) || error.code === 'unavailable') throw error
     return false
   }
 }
 
-/** As JSON or plain. */
+/** Reads a time, with or without the quotes of JSON. */
 function timeIn(text: string): number {
   return Date.parse(text.replaceAll('"', ''))
 }

@@ -44,7 +44,7 @@ interface Reverting {
   readonly query: Query
 }
 
-/** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
+/** `POST /api/<entity>/<id>/revert/` `{version}`: writes the values of that version as a new version. */
 export function* revert(
   context: Context,
   plan: Plan,
@@ -70,12 +70,12 @@ export function* revert(
   throw new Failure('busy')
 }
 
-/** One Entity on its way back to a version. */
+/** The revert of one Entity to a version. */
 class Revert {
   readonly #context: Context
   readonly #plan: Plan
   readonly #actor: Actor
-  /** The version. */
+  /** The version to revert to. */
   readonly #wanted: number
 
   constructor(context: Context, plan: Plan, actor: Actor, wanted: number) {
@@ -85,7 +85,7 @@ class Revert {
     this.#wanted = wanted
   }
 
-  /** Undefined if others were faster: then it is tried again. */
+  /** Undefined if others have changed the Entity: then it is tried again. */
   *attempt(entity: EntityState): Act<KeptAnswer | undefined> {
     const former = yield* this.#former(entity.id)
     const secrets = yield* secretsOf(this.#context, this.#actor, this.#plan, [entity.id])
@@ -96,7 +96,7 @@ class Revert {
     return withUnmapped(entityAnswer(200, this.#plan, shown), lost)
   }
 
-  /** The JSON of the version. */
+  /** Returns the JSON of the wanted version. */
   *#former(id: number): Act<string> {
     const [row] = yield* read(this.#plan.history.version, { $id: id, $version: this.#wanted })
     const data = row === undefined ? null : versionColumns.read(row).data
@@ -145,7 +145,7 @@ class Revert {
     return undefined
   }
 
-  /** Throws all obstacles; returns if there are none any more. */
+  /** Throws all obstacles. Returns if there are none any more. */
   *#refuseObstructed(id: number, groups: readonly AmendmentGroup[], params: Params): Act<void> {
     const { amend } = this.#context
     const { viewer, disclosure } = this.#plan.view(this.#actor)
@@ -159,7 +159,7 @@ class Revert {
   }
 }
 
-/** The whole Entity, hidden fields included, if the caller may see it and its history. */
+/** Returns the whole Entity with its hidden fields, if the caller may see it and its history. */
 function* whole(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const params = { ...askedBy(actor), $id: id }
   const seen = yield* stateOf(plan.view(actor), params)

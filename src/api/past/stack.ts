@@ -33,19 +33,19 @@ import { remove, removeEntity } from '../write/remove.ts'
 import { MovedOn, type TakenBack, takeBack } from './take-back.ts'
 import { ASKED, type AskedQuery, parseAsked, type UndoRequest, undone } from './undo.ts'
 
-/** Which way to step through the changes of an Entity. */
+/** The direction of a step through the changes of an Entity. */
 export type StackWay = 'undo' | 'redo'
 
-/** One or more versions in a row that one operation has made of an Entity. */
+/** Consecutive versions of an Entity that one operation has made. */
 interface VersionStep extends StackChange {
   readonly first: number
   readonly last: number
-  /** Whether the Entity was live before and after; undefined before its create, or if it is no longer known. */
+  /** Whether the Entity was live before and after. Undefined before its create, or if that is no longer known. */
   readonly before: boolean | undefined
   readonly after: boolean
 }
 
-/** Without `skip_conflicts`: there is only one change. */
+/** Without parameters for several changes: there is only one. */
 const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts' && name !== 'with_effects')
 
 interface Asking {
@@ -55,7 +55,7 @@ interface Asking {
   readonly query: AskedQuery
 }
 
-/** `POST /api/<entity>/<id>/undo/` and `…/redo/`: one change back, or forward again. */
+/** `POST /api/<entity>/<id>/undo/` and `…/redo/`: takes back one change, or makes it again. */
 export function takeOneBack(
   context: Context,
   plan: Plan,
@@ -95,14 +95,14 @@ function* takeStep(
     } catch (error) {
       if (error instanceof Failure && error.code === 'forbidden' && actor.kind === 'nobody')
         throw signInFirst()
-      // Others have changed it since the stack was read.
+      // Others have changed the Entity since the stack was read.
       if (!(error instanceof MovedOn) && !(error instanceof Failure && error.code === 'stale')) throw error
     }
   }
   throw new Failure('busy')
 }
 
-/** The Entity, for those who may see its history. A deleted one is only for those who may restore it. */
+/** Returns the Entity if the caller may see its history. A deleted one is only for callers who may restore it. */
 function* seen(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const found = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
   const state = allowed(plan, 'history', actor, found)
@@ -110,7 +110,7 @@ function* seen(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   return state
 }
 
-/** What can be undone and redone, from the newest versions. */
+/** Returns what can be undone and redone, from the newest versions. */
 function* stackIn(context: Context, plan: Plan, id: number) {
   const found = yield* read(plan.history.kinds(budget.stackVersions), { $id: id })
   const rows = found.map(kindColumns.read)
@@ -119,7 +119,7 @@ function* stackIn(context: Context, plan: Plan, id: number) {
   const operations = steps.map(({ operation }) => operation)
   const links = yield* read(context.notes.undone, { $operations: JSON.stringify(operations) })
   const own = new Set(operations)
-  // If older versions were not read, an undone operation may be one of them. Otherwise it did not change this Entity.
+  // If older versions were not read, the undone operation may be among them. Else it did not change this Entity.
   const isWhole = rows.length < budget.stackVersions
   return stackOf(
     steps.map((one) => ({
@@ -131,7 +131,7 @@ function* stackIn(context: Context, plan: Plan, id: number) {
   )
 }
 
-/** From versions, oldest first. */
+/** Groups versions into steps, oldest first. */
 function stepsOf(rows: readonly ReturnType<typeof kindColumns.read>[]): VersionStep[] {
   const steps: VersionStep[] = []
   let before: { readonly version: number; readonly isLive: boolean } | undefined
@@ -155,12 +155,12 @@ function stepsOf(rows: readonly ReturnType<typeof kindColumns.read>[]): VersionS
   return steps
 }
 
-/** Whether the journal still has the version before it, and there is something to take back. */
+/** Whether the journal still has the version before the step, and there is something to take back. */
 function isKnown({ first, before, after }: VersionStep): boolean {
   return first === 1 ? after : before !== undefined
 }
 
-/** A deletion is restored exactly, a restore or a create deleted as a delete does; values are set back. All but the first of the steps changed nothing. */
+/** Restores a deletion, deletes what was restored or created, else sets values back. Only `steps[0]` had effects. */
 function* reverseSteps(
   context: Context,
   plan: Plan,

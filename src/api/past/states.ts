@@ -3,7 +3,7 @@ import { Snapshot } from '../../journal/versions.ts'
 import { type Act, read } from '../../store/act.ts'
 import type { Context } from '../context.ts'
 
-/** Entities as they are now, by name (`bookings/7`), without purged ones. */
+/** Returns Entities as they are now, by name (`bookings/7`). Purged ones are absent. */
 export function* statesOf(
   context: Context,
   entities: readonly { readonly entity: string; readonly id: number }[],

@@ -34,7 +34,7 @@ import { restoreTogether } from './restore-together.ts'
 import { excusedBy } from './restored-along.ts'
 import { statesOf } from './states.ts'
 
-/** What else may be done to remove obstacles. */
+/** What else an undo may do to remove obstacles. */
 export type With = 'targets' | 'dependents'
 
 export interface Wanted {
@@ -42,9 +42,9 @@ export interface Wanted {
   readonly operations: readonly string[]
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
-  /** Only what they did to one Entity, which must still be at this version. */
+  /** Only their changes of one Entity, which must still be at this version. */
   readonly only?: { readonly entity: string; readonly id: number; readonly version: number }
-  /** Whether they are somebody else's: then it must be a deletion, and the caller must be allowed to restore all of it. */
+  /** Whether they are somebody else's: then they must be deletions, and the caller must be allowed to restore all. */
   readonly foreign: boolean
 }
 
@@ -55,30 +55,30 @@ export interface TakenBack {
   /** The new operation; `null` if there was nothing to do. */
   readonly operation: string | null
   readonly skipped: Conflicts
-  /** By Entity, dot paths that could not be set. */
+  /** The dot paths that could not be set, by Entity. */
   readonly unmapped: ReadonlyMap<string, readonly string[]>
-  /** By Entity, dot paths of secrets that were set. */
+  /** The dot paths of secrets that were set, by Entity. */
   readonly secrets: ReadonlyMap<string, readonly string[]>
 }
 
-/** What the operations have changed, without what is skipped. */
+/** What the operations have changed, without the skipped Entities. */
 interface TouchedNow {
   readonly reversals: readonly Reversal[]
-  /** What cannot be taken back, and why. */
+  /** The Entities that cannot be taken back, and why. */
   readonly lost: Conflicts
-  /** By Entity, the operations that have changed it. */
+  /** The operations that have changed each Entity. */
   readonly made: ReadonlyMap<string, readonly string[]>
 }
 
-/** The obstacles. */
+/** The obstacles to an undo. */
 interface StandingAgainst {
   readonly conflicts: Conflicts
-  /** Those of them for which a rule is the only reason. */
+  /** The Entities for which a rule is the only obstacle. */
   readonly forbidden: ReadonlySet<string>
 }
 
 /**
- * Reads what the operations have changed, works out the reversal, and writes it as one operation. Entities that have
+ * Reads what the operations have changed, computes the reversal, and writes it as one operation. Entities that have
  * changed meanwhile are read again.
  */
 export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<TakenBack> {
@@ -99,12 +99,12 @@ class TakeBack {
   readonly #view: Pick<View, 'viewer' | 'disclosure'>
   readonly #operation: Params & { $operation: string }
   readonly #skipped: Conflicts = new Map()
-  /** Entities that are restored together with others. */
+  /** Entities that are restored because others are. */
   #along: ReadonlySet<string> = new Set()
   readonly #dependents = new Dependents()
-  /** Secrets that stay as they are. */
+  /** Secrets that cannot be taken back, and why. */
   #lostSecrets: Conflicts = new Map()
-  /** Whether anything was restored before the rest. */
+  /** Whether targets were restored before the rest. */
   #began = false
 
   constructor(context: Context, actor: Actor, wanted: Wanted) {
@@ -117,7 +117,7 @@ class TakeBack {
     this.#view = plan.view(actor)
   }
 
-  /** `moved`: others were faster. `again`: there is more to do. */
+  /** `moved`: others have changed an Entity. `again`: there is more to do. */
   *attempt(): Act<TakenBack | 'moved' | 'again'> {
     const found = yield* this.#look()
     if (this.#wanted.foreign) yield* this.#refuseForeign(found)
@@ -178,14 +178,14 @@ class TakeBack {
     for (const [name, sentences] of conflicts) addSentences(this.#skipped, name, sentences)
   }
 
-  /** Everything that was changed and is not skipped: its reversal, or why that is no longer known. */
+  /** Finds what was changed and is not skipped: its reversal, or why that is no longer known. */
   *#look(): Act<TouchedNow> {
     const { plans, operations } = this.#context
     const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
     const found = touchedBy(rows, this.#context.upcasterOf).filter((one) => this.#isWanted(one))
     const known = yield* statesOf(this.#context, found)
     const { only } = this.#wanted
-    // What was restored before the rest may have brought it along.
+    // A target that was restored before the rest may have restored it too.
     if (
       only !== undefined &&
       !this.#began &&
@@ -223,7 +223,7 @@ class TakeBack {
     return !this.#skipped.has(`${entity}/${id}`)
   }
 
-  /** The same, with what the secrets were and are; those that cannot be set back are noted. */
+  /** Adds former and present secrets. Notes those that cannot be taken back. */
   *#withSecrets(
     touched: readonly Touched[],
     states: ReadonlyMap<string, Now>,
@@ -266,7 +266,7 @@ class TakeBack {
     if (forbidden || lost.size > 0) throw new Failure('not_found')
   }
 
-  /** Values that others have changed since, and versions that are lost. */
+  /** Finds values that others have changed since, and versions that are lost. */
   *#conflictsOf({ reversals, lost }: TouchedNow): Act<StandingAgainst> {
     const conflicts: Conflicts = new Map()
     const forbidden = new Set<string>()
@@ -274,7 +274,7 @@ class TakeBack {
     for (const one of reversals) {
       const name = reversedEntity(one)
       if (one.conflicts.length === 0 && !this.#isSelf(one)) continue
-      // Callers who may not change a type at all are not told what happened to it.
+      // Callers who may not change a type at all do not learn what happened to it.
       if (!this.#mayTouch(one)) {
         addSentences(conflicts, name, ['is not yours to change'])
         forbidden.add(name)
@@ -289,13 +289,13 @@ class TakeBack {
     return (['update', 'delete', 'restore'] as const).some((act) => may[act] !== no)
   }
 
-  /** Nobody can undo the create of their own account: they could not undo that again. */
+  /** Nobody can undo the create of their own account: they could not undo that undo. */
   #isSelf({ plan, amendment }: Reversal): boolean {
     const user = userOf(this.#actor)
     return amendment.kind === 'delete' && plan.type.name === user?.entity && amendment.id === user.id
   }
 
-  /** Who has changed what, of as many as are named. */
+  /** Says who has changed what, unless enough Entities are named already. */
   *#explain(reversal: Reversal, named: number): Act<string[]> {
     const { plan, amendment, conflicts } = reversal
     if (named >= budget.namedChanges) return [CHANGED]
@@ -315,7 +315,7 @@ class TakeBack {
     })
   }
 
-  /** Finds all obstacles and removes those that it may; otherwise throws. */
+  /** Finds all obstacles, and removes those that it may. Throws if others are left. */
   *#overcome(
     reversals: readonly Reversal[],
     groups: readonly AmendmentGroup[],
@@ -343,7 +343,7 @@ class TakeBack {
     return 'again'
   }
 
-  /** Checks that would fail are known only once everything has changed. */
+  /** Checks can be evaluated only after all changes. Handles those that fail. */
   #refuseUnmet(rows: readonly Row[]): 'again' {
     const found: Conflicts = new Map()
     for (const row of rows) {
@@ -365,7 +365,7 @@ class TakeBack {
     return found
   }
 
-  /** Resolves conflicts as `with` says, and returns the rest. */
+  /** Removes obstacles as `with` says, and returns the rest. */
   *#remedy(obstacles: readonly Obstacle[]): Act<readonly Obstacle[]> {
     let left = obstacles
     if (this.#wanted.with.has('dependents')) left = this.#dependents.add(left, this.#context.model)
@@ -379,7 +379,7 @@ class TakeBack {
     return left
   }
 
-  /** False if it could not be restored: then the conflict stays. */
+  /** Restores a target. False if that is not possible: then the obstacle stays. */
   *#restore(target: string): Act<boolean> {
     const [type = '', id = ''] = target.split('/')
     const operation = this.#operation.$operation
@@ -392,7 +392,7 @@ class TakeBack {
   }
 }
 
-/** `forbidden` if rules are the only obstacles. */
+/** The failure of an undo: `forbidden` if rules are the only obstacles. */
 export function cannot(conflicts: Conflicts, forbidden = false): Failure {
   const errors = new Map([...conflicts].slice(0, budget.namedChanges))
   return new Failure(forbidden ? 'forbidden' : 'cannot_undo', { errors })

@@ -20,7 +20,7 @@ import { takeBack, type Wanted, type With } from './take-back.ts'
 /** The parameters of an undo, from the query or the body. */
 export interface UndoRequest extends PreviewRequest {
   readonly skipConflicts: boolean
-  /** Whether to take back as well what the operations have set off. */
+  /** Whether to also take back the operations that they have caused. */
   readonly withEffects: boolean
   readonly with: ReadonlySet<With>
 }
@@ -39,7 +39,7 @@ export function undo(context: Context, request: Repeatable, id: string, query: A
 
 const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 
-/** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}` or `{operations}`: all of these, as one operation. */
+/** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}` or `{operations}`: undoes all of them as one. */
 export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
   const asked = parseAsked(request, query, [...ASKED, ...FILTERS, 'operations'])
   const { actor } = request.caller
@@ -50,7 +50,7 @@ export function undoMany(context: Context, request: Repeatable, query: AskedQuer
   return runUndo(context, request, asked, { which: () => matchingOperations(context, filter) })
 }
 
-/** The operations that a body names, in place of a filter. */
+/** Reads the operations that a body names instead of a filter. */
 function parseNamed(body: unknown): readonly string[] | undefined {
   const given = isRecord(body) ? body : {}
   const { operations } = given
@@ -70,7 +70,7 @@ function parseNamed(body: unknown): readonly string[] | undefined {
   return [...new Set(ids)]
 }
 
-/** All of them must be the caller's own, or the caller an admin. */
+/** Finds named operations. All must be the caller's own, unless the caller is an admin. */
 function* namedOperations(
   context: Context,
   actor: Actor,
@@ -88,7 +88,7 @@ function* namedOperations(
   return { operations: named, foreign: false }
 }
 
-/** Which operations an undo takes back: all that match. */
+/** Finds the operations that match a filter. */
 export function* matchingOperations(
   context: Context,
   filter: OperationFilter,
@@ -103,13 +103,13 @@ export function* matchingOperations(
 }
 
 interface Undoing {
-  /** Which operations. What it writes is part of the undo. */
+  /** Finds the operations. Its writes are part of the undo. */
   which(): Act<Pick<Wanted, 'operations' | 'foreign'>>
-  /** Whether all of it is one transaction, however it is asked for. */
+  /** Whether everything must be one transaction. */
   readonly whole?: boolean
 }
 
-/** A preview does the same in a transaction that is rolled back. */
+/** Runs an undo. A preview does the same in a transaction that is rolled back. */
 export function runUndo(
   context: Context,
   request: Repeatable,
@@ -133,7 +133,7 @@ export function runUndo(
 
 const MIGRATED = 'was changed by a migration: change the declaration instead'
 
-/** Whether it is somebody else's operation, which is found only if it is a deletion: those who may restore may undo it. */
+/** Whether the operation is somebody else's. It is then found only if it is a deletion that the caller may restore. */
 function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (actor.kind === 'nobody') throw signInFirst()
   const operation = yield* operationById(context, id)
@@ -165,7 +165,7 @@ export interface AskedQuery {
 /** The parameters of every undo, in its query or in its body. */
 export const ASKED = [...SWITCHES, ...TEXTS] as const
 
-/** `known` are the keys that the body may have. */
+/** Reads the parameters of an undo. `known` are the keys that the body may have. */
 export function parseAsked(
   { body, caller }: Pick<Repeatable, 'body' | 'caller'>,
   query: AskedQuery,
@@ -201,7 +201,7 @@ export function parseAsked(
   return asked
 }
 
-/** `targets`, `dependents`, or both, separated by a comma. */
+/** Reads `targets`, `dependents`, or both, separated by a comma. */
 export function parseWith(text: string | undefined, names: readonly With[], errors: Errors): Set<With> {
   const found = new Set<With>()
   for (const word of text?.split(',') ?? []) {
@@ -259,7 +259,7 @@ const codes = [
   'plan_changed',
   'disk_full',
 ] as const
-/** Of every call that takes something back. */
+/** The failures of every call that takes something back. */
 export const undoing = [
   'dry_run',
   'skip_conflicts',

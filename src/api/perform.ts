@@ -39,8 +39,8 @@ async function replyAside(
 }
 
 /**
- * Runs an act in one transaction. Slow work is not done while others wait for the transaction: it is found by a first run,
- * a rehearsal that is rolled back.
+ * Runs an act in one transaction. Slow work must not run while others wait for the transaction, so a first run, which
+ * is rolled back, finds out what work there is.
  */
 export async function transact<T>(store: Store, make: () => Act<T>, signal?: AbortSignal): Promise<T> {
   const known = new Map<string, string>()
@@ -61,8 +61,8 @@ export async function transact<T>(store: Store, make: () => Act<T>, signal?: Abo
 }
 
 /**
- * Runs it in a transaction that is rolled back, to show what would happen. Slow work is not done: its result, the hash of
- * a secret, would be rolled back too.
+ * Runs an act in a transaction that is rolled back, to show what would happen. Slow work is not done: its result, the
+ * hash of a secret, would be rolled back too.
  */
 export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> {
   const played: { result: T }[] = []
@@ -80,7 +80,7 @@ export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> 
   return last.result
 }
 
-/** The same act, with further steps in each transaction that writes an operation: both commit or neither. */
+/** Adds steps to each transaction of an act that writes an operation: both commit or neither. */
 export function* withSteps<T>(
   act: Act<T>,
   stepsFor: (operation: string) => { readonly steps: readonly Step[]; readonly params: Params },
@@ -100,7 +100,7 @@ export function* withSteps<T>(
 
 class Rehearsed extends Error {}
 
-/** A few at a time, so that other requests can run in between. */
+/** Does slow work, a few pieces at a time, so that other requests can run in between. */
 async function prepare(
   missing: ReadonlyMap<string, Run>,
   known: Map<string, string>,
@@ -145,7 +145,7 @@ class Stage {
     this.#known = known
   }
 
-  /** Passes on requests for the Store. If work is missing, it ends before the first write, which would only use up ids. */
+  /** Passes requests on to the Store. Ends before the first write if results are missing: it would only use up ids. */
   *play<T>(act: Act<T>): Work<T> {
     let next = act.next()
     let writes = false
@@ -164,7 +164,7 @@ class Stage {
   #reply(ask: Effect): Outcome {
     if (ask.kind === 'after') this.after.push(ask.run)
     if (ask.kind !== 'work') return NOTHING
-    // The key has its position, since the same work done twice may have different results.
+    // The key contains a counter, since the same work done twice may have different results.
     const key = `${this.#works++} ${ask.on}`
     const found = this.#known.get(key)
     if (found === undefined) this.missing.set(key, ask.run)

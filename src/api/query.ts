@@ -3,19 +3,19 @@ import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 import { planning as planningNames } from './parameters.ts'
 
-/** What a URL may have besides the parameters of any call. */
+/** The parameter with a token, which any URL may have. */
 const TOKEN = 'token'
 
 interface QueryOptions {
-  /** Whether it is the query of a write that can be shown before it is done. */
+  /** Whether it is the query of a write that can be previewed. */
   readonly plans?: boolean | undefined
-  /** Whether it may have a token, which is left out. */
+  /** Whether the query may have a token, which is left out. */
   readonly url?: boolean
-  /** From `malformedIn`. */
+  /** The result of `malformedIn`. */
   readonly malformed?: readonly string[]
 }
 
-/** The names of the parameters of a URL that are not UTF-8. `URLSearchParams` would read their bytes as U+FFFD. */
+/** Returns the parameters of a URL that are not UTF-8. `URLSearchParams` would read their bytes as U+FFFD. */
 export function malformedIn(search: string): readonly string[] {
   // A `%` that starts no escape stands for itself, as in browsers.
   const escaped = search.replace(/%(?![0-9a-f]{2})/gi, '%25')
@@ -24,7 +24,7 @@ export function malformedIn(search: string): readonly string[] {
   return parts.flatMap((part) => [...new URLSearchParams(part).keys()])
 }
 
-/** Whether all that a part of a URL escapes is UTF-8. */
+/** Whether all escaped bytes in a part of a URL are UTF-8. */
 export function isDecodable(text: string): boolean {
   if (!text.includes('%')) return true
   try {
@@ -35,13 +35,13 @@ export function isDecodable(text: string): boolean {
   }
 }
 
-/** The query parameters of a URL, or what a call in the process has in their place. Unknown names are refused. */
+/** The query parameters of a URL, or of a call in the process. Unknown names are refused. */
 export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
-  /** What is wrong with a parameter, by name. */
+  /** Errors, by parameter. */
   readonly #faults: ReadonlyMap<string, string>
   readonly #names: readonly Name[]
-  /** The parameters of every write that can be shown before it is done: `take` leaves them out. */
+  /** The parameters of previews and plans. `take` leaves them out. */
   readonly planning: ReadonlyMap<string, string>
 
   constructor(
@@ -60,7 +60,7 @@ export class Query<Name extends string = string> {
       if (seen.has(name)) faults.set(name, 'is given more than once')
       seen.add(name)
       if (plans && isPlanning(name)) {
-        // As if it were not there.
+        // `dry_run=0` counts as absent.
         if (name !== 'dry_run' || value !== '0') planning.set(name, value)
       } else if (!url || name !== TOKEN) values.set(name, value)
     }
@@ -75,7 +75,7 @@ export class Query<Name extends string = string> {
     return this.#names
   }
 
-  /** Takes the parameters; those with other names are noted, or handed to `others`. */
+  /** Returns the parameters. Those with other names are noted as errors, or handed to `others`. */
   take(
     errors: Errors,
     others: (name: string, value: string) => void = (name) =>
@@ -100,7 +100,7 @@ export class Query<Name extends string = string> {
     return (this.#values.get(name) ?? '0') !== '0'
   }
 
-  /** For calls without parameters: throws if there is one, also if other calls of the same path have it. */
+  /** For calls without parameters: throws if there is any, even one that other calls of the same path have. */
   refuseAll(): void {
     if (this.#values.size === 0 && this.#faults.size === 0) return
     const errors: Errors = new Map()
@@ -112,8 +112,8 @@ export class Query<Name extends string = string> {
 }
 
 /**
- * Values that fields must have, as a list takes them, for calls in the process; with the filter that they are added to, if
- * any. Throws for the name of a parameter, which would count as that: `search` only does where fields are searched.
+ * Values that fields must have, as parameters of a list, for calls in the process. They are added to `filter`. Throws
+ * for the name of a parameter, since it would be read as one. `search` is one only if fields are searched.
  */
 export function equalities(
   where: object,
@@ -126,7 +126,7 @@ export function equalities(
     if (takes.includes(path) && path !== 'search')
       note(errors, `where.${path}`, 'is a parameter of lists: compare with it in filter')
     else if (value === null && /^[\w.]+$/.test(path))
-      // A parameter cannot say it: `null` is a text for texts.
+      // A parameter cannot express this: for texts, `null` is a text.
       query.filter = `${path} == null && (${query.filter ?? true})`
     else if (EQUAL.includes(typeof value)) query[path] = String(value)
     else note(errors, `where.${path}`, 'must be a text, a number, true, false or null')
@@ -146,7 +146,7 @@ export function parseFlag(name: string, value: string | undefined, errors: Error
   return value === '1'
 }
 
-/** A time in the past, as far back as the journal goes. */
+/** Reads a time in the past, as far back as the journal goes. */
 export function parsePast(
   value: string | undefined,
   kept: number | undefined,
@@ -160,7 +160,7 @@ export function parsePast(
     : note(errors, 'at', `is before ${first}: the journal does not go back that far`)
 }
 
-/** A time with a zone, normalised. */
+/** Reads a time with a zone, and normalises it. */
 export function parseTime(name: string, value: string | undefined, errors: Errors): string | undefined {
   if (value === undefined) return undefined
   return (

@@ -1,5 +1,5 @@
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/
-/** `*`, or tags in quotes (RFC 9110, section 13.1.1). Anything else would never match, which looks like a conflict. */
+/** Matches `*`, or tags in quotes (RFC 9110, section 13.1.1). Others would never match, which looks like a conflict. */
 export const TAG_LIST = `^(?:[ \\t]*\\*[ \\t]*|[ \\t,]*(?:${TAG.source}[ \\t]*(?:,[ \\t,]*|$))+)$`
 const isList = new RegExp(TAG_LIST)
 

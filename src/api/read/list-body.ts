@@ -10,13 +10,13 @@ import type { Params } from '../../store/dialect.ts'
 import type { KeptAnswer } from '../context.ts'
 import { bindEmailKey, soundOf } from '../faults.ts'
 
-/** Refuses an empty list, and one that is too long. */
+/** Refuses a list that is empty or too long. */
 export function refuseNumber(number: number): void {
   if (number === 0 || number > budget.batchParts)
     throw invalidAt('', `must be a list of 1 to ${budget.batchParts} items, not ${number}`)
 }
 
-/** Collects the failure of one, so that all failures can be reported together. */
+/** Returns the failure of an act instead of throwing it, so that all failures can be reported together. */
 export function* settle<T>(act: Act<T>): Act<T | Failure> {
   try {
     return yield* act
@@ -27,8 +27,8 @@ export function* settle<T>(act: Act<T>): Act<T | Failure> {
 }
 
 /**
- * Runs the acts of a list, all of which must succeed. The answer has theirs in order, and the operation if anything was
- * written. `more`: what else is wrong with the list, looked for if it may be the reason of a failure.
+ * Runs the acts of a list, all of which must succeed. Answers with all Entities in order, and the operation if anything
+ * was written. `more` finds other errors of the list, which may be the reason for a failure.
  */
 export function* answerAll(acts: readonly Act<KeptAnswer>[], more: () => Errors): Act<KeptAnswer> {
   const made = yield* all(acts.map(settle))
@@ -46,19 +46,19 @@ export function* answerAll(acts: readonly Act<KeptAnswer>[], more: () => Errors)
   }
 }
 
-/** Invalid data is reported for all of them at once; any other failure is the answer. */
+/** Reports invalid data of all items at once. Any other failure is the whole answer. */
 export function together(failures: readonly Failure[], more: Errors): Failure {
   const other = failures.find(({ code }) => code !== 'invalid_data')
   if (other !== undefined) return other
   const all: Errors = new Map()
   for (const { errors } of failures) if (errors !== undefined) noteAll(all, errors)
-  // The database named an earlier one of the same list, which does not exist after the refusal.
+  // The database named an earlier item of the same list, which does not exist after the refusal.
   for (const path of more.keys()) all.delete(path)
   noteAll(all, more)
   return invalid(all)
 }
 
-/** Duplicates of unique values within the list: the database would name an Entity that does not exist. */
+/** Finds duplicate values in the list that must be unique: the database would name an Entity that does not exist. */
 export function repeatedValues(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors {
   const errors: Errors = new Map()
   const first = new Map<string, number>()

@@ -13,7 +13,7 @@ import { entityEndpoint } from '../endpoint.ts'
 import type { QueryName } from '../parameters.ts'
 import { parseFlag, parsePast, Query } from '../query.ts'
 
-/** Which Entities are meant, and which page of them. */
+/** The parameters that select Entities, and the page. */
 export const SELECTING = ['filter', 'cursor', 'trashed', 'at', 'search'] as const
 
 const PARAMETERS = ['limit', 'count', ...SELECTING, 'sort', 'fields', 'expand', 'equalities'] as const
@@ -57,7 +57,7 @@ function pageJson(lists: ListPlan, { limit, sort }: ListQuery, rows: readonly Ro
   return `"data":[${joined(shown)}],"next":${next}`
 }
 
-/** A first `null` means that the page is too large for an answer: then it is read again, cut to size. */
+/** If the first value is `null`, the page is too large for an answer: it is read again, cut to size. */
 function pageRows(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Soon<readonly Row[]> {
   const { statement, params } = lists.page(asked)
   return whenThere(context.store.read(statement, Object.assign(params, caller)), (rows) => {
@@ -67,7 +67,7 @@ function pageRows(context: Context, lists: ListPlan, asked: ListQuery, caller: P
   })
 }
 
-/** The first rows, as many as fit into an answer. It also ends at a row that the database has left out. */
+/** Returns the first rows, as many as fit into an answer, or up to a row that the database has left out. */
 export function fittingAnswer(rows: readonly Row[]): readonly Row[] {
   let bytes = 0
   const end = rows.findIndex(([text], at) => {
@@ -78,7 +78,7 @@ export function fittingAnswer(rows: readonly Row[]): readonly Row[] {
   return end < 0 ? rows : rows.slice(0, end)
 }
 
-/** The rows are JSON already. */
+/** Joins the rows, which are JSON already. */
 function joined(rows: readonly Row[]): string {
   let text = ''
   for (let at = 0; at < rows.length; at++) text += at === 0 ? rows[at]?.[0] : `,${rows[at]?.[0]}`
@@ -117,7 +117,7 @@ function parseList(
 
 type Selecting = 'filter' | 'trashed' | 'at' | 'search'
 
-/** Which Entities are selected, and the other parameters. An unknown name is taken as a dot path. */
+/** Reads which Entities are selected, and the other parameters. An unknown name is read as a dot path. */
 export function parseSelection<Name extends string>(
   plan: Plan,
   lists: ListPlan,
@@ -135,7 +135,7 @@ export function parseSelection<Name extends string>(
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (given.filter !== undefined) add(lists.parse(given.filter, errors, { past: at !== undefined }))
-  // Without searched fields, `search` is a name like any other.
+  // If no fields are searched, `search` is a name like any other.
   if (given.search !== undefined && lists.search === undefined)
     add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
   const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)

@@ -20,13 +20,13 @@ import { create } from '../write/create.ts'
 import { remove, removeEntity } from '../write/remove.ts'
 import { update } from '../write/update.ts'
 
-/** What can be asked: the actions of rules, and `list`. */
+/** The actions that can be asked about: those of rules, and `list`. */
 const ASKED = ['list', ...actions] as const
-/** These are about a type, the others about an Entity. */
+/** Actions on a type. The others are on an Entity. */
 const OF_TYPE: readonly string[] = ['list', 'create']
 const WITH_BODY: readonly string[] = ['create', 'update']
 
-/** Whether somebody may do something. */
+/** The question whether somebody may do something. */
 export interface Question {
   readonly action: (typeof ASKED)[number]
   /** Undefined for a type that is not declared. */
@@ -36,7 +36,7 @@ export interface Question {
   readonly body: object | undefined
 }
 
-/** Why not: the failure that the request itself would get. Undefined if it would succeed. Nothing is written. */
+/** Returns the failure that the request would get, or undefined if it would succeed. Writes nothing. */
 export async function reasonAgainst(
   context: Context,
   actor: Actor,
@@ -49,7 +49,7 @@ export async function reasonAgainst(
     await (writes ? rehearse(context.store, make) : perform(context.store, make()))
     return undefined
   } catch (error) {
-    // Whoever is too fast, or meets a server that cannot answer, has no answer.
+    // Failures such as `rate_limited` or `busy` do not answer the question.
     if (error instanceof Failure && catalogue[error.code].status < 429 && error.code !== 'busy') return error
     throw error
   }
@@ -101,7 +101,7 @@ async function answerMay(context: Context, call: Call): Promise<Answer> {
   const actor = sent.actor === undefined ? caller : await parseAskedActor(context, sent.actor, errors)
   if (errors.size > 0 || question === undefined || actor === undefined) throw invalid(errors)
   const { action, plan } = question
-  // A trial of a sign-up says which e-mails are taken, as the sign-up itself does.
+  // Trying a sign-up reveals which e-mails are taken, as the sign-up itself does.
   if (action === 'create' && plan !== undefined && signsUp(plan, actor)) await call.signUp(1)
   const failure = await reasonAgainst(context, actor, question)
   if (failure === undefined) return { status: 200, body: '{"may":true}' }
@@ -115,10 +115,10 @@ async function answerMay(context: Context, call: Call): Promise<Answer> {
   return { status: 200, body: JSON.stringify(body) }
 }
 
-/** `/api/bookings/7/`, `bookings/7`, `bookings`. */
+/** Matches `/api/bookings/7/`, `bookings/7` and `bookings`. */
 const PATH = /^(?:\/?api\/|\/)?([a-z][a-z0-9_]*)(?:\/([1-9]\d*))?\/?$/
 
-/** Notes everything that is wrong with it. */
+/** Reads a question, and notes all errors. */
 export function parseQuestion(
   context: Pick<Context, 'plans'>,
   { action: asked, path, body }: Readonly<Record<string, unknown>>,
@@ -142,7 +142,7 @@ export function parseQuestion(
   return { action, plan: context.plans.get(name), id, body: isRecord(body) ? body : undefined }
 }
 
-/** Somebody else, for whom an admin asks: `users/3` or `nobody`. */
+/** Reads the actor for whom an admin asks: `users/3` or `nobody`. */
 async function parseAskedActor(context: Context, text: unknown, errors: Errors): Promise<Actor | undefined> {
   if (text === 'nobody') return nobody
   const logins = context.model.logins.map(({ name }) => name)

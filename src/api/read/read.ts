@@ -38,7 +38,7 @@ export function readOne(
   })
 }
 
-/** What its query asks for, with its values in `params`. */
+/** Reads the query, and puts its values into `params`. */
 function askedOf(
   plan: Plan,
   actor: Actor,
@@ -67,7 +67,7 @@ function withHeaders(answer: Answer, more: Readonly<Record<string, string>>): An
   return { ...answer, headers: { ...answer.headers, ...more } }
 }
 
-/** Not found, or the rule that hides the Entity, if one does. */
+/** Throws not found, with the rule that hides the Entity, if one does. */
 async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<never> {
   const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
   const state = entityState(row)

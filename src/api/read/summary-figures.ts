@@ -10,10 +10,10 @@ import { parseFlag } from '../query.ts'
 
 type Given = Partial<Record<string, string>>
 
-/** `day(starts_at)`, `month(starts_at,"Europe/Berlin")` */
+/** Matches `day(starts_at)` and `month(starts_at,"Europe/Berlin")`. */
 const PERIOD = new RegExp(`^(${PERIODS.join('|')})\\(([^,()]*)(?:,(.*))?\\)$`, 's')
 
-/** What a parameter may name. `kinds`: undefined for all. */
+/** What a parameter may name. Without `kinds`, all kinds. */
 interface FigureKind {
   readonly what: string
   readonly kinds?: readonly string[]
@@ -95,7 +95,7 @@ export class FiguresReader {
     return { ...by, path: text, kind: unit === 'hour' ? 'datetime' : 'date', choices: undefined, period }
   }
 
-  /** `sort=-count,status`: values of `group` and figures of the same request. All values of the group follow. */
+  /** Reads `sort=-count,status`: groups and figures of the same request. All other groups are added at the end. */
   sort(text: string | undefined, figures: Figures): readonly GroupKey[] {
     const names = sortNames(figures)
     const keys = text === undefined ? [] : this.#sortKeys(text, names)
@@ -130,7 +130,7 @@ export class FiguresReader {
   }
 }
 
-/** Everything that the groups of a request can be sorted by. */
+/** Returns everything that the groups of a request can be sorted by. */
 function sortNames(figures: Figures): ReadonlyMap<string, Omit<GroupKey, 'descending'>> {
   const kinds = ['distinct', 'sum', 'avg', 'min', 'max'] as const
   const all: Omit<GroupKey, 'descending'>[] = [
@@ -140,6 +140,6 @@ function sortNames(figures: Figures): ReadonlyMap<string, Omit<GroupKey, 'descen
       figures[figure].map((of) => ({ by: { path: `${figure}(${of.path})` }, figure, of })),
     ),
   ]
-  // A value of a group comes first: a field may be called `count`.
+  // A group wins over a figure with the same name: a field may be called `count`.
   return new Map(all.toReversed().map((key) => [key.by.path, key]))
 }

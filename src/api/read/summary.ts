@@ -15,7 +15,7 @@ import { FiguresReader } from './summary-figures.ts'
 
 const PARAMETERS = ['figures', 'group_count', 'groups', ...SELECTING, 'equalities'] as const
 
-/** `GET /api/<entity>/summary/`: what the list would show, counted and added up. */
+/** `GET /api/<entity>/summary/`: counts and adds up what the list would show. */
 export async function summary(
   context: Context,
   plan: Plan,
@@ -50,7 +50,7 @@ export async function summary(
   return { status: 200, body: JSON.stringify(body) }
 }
 
-/** Where a page begins: behind the values of a group, or behind so many groups if figures sort them. */
+/** Where a page begins: after the values of a group, or after a number of groups if figures sort them. */
 function pageOfGroups(
   lists: ListPlan,
   keys: readonly GroupKey[],
@@ -74,7 +74,7 @@ const figures: JsonSchema = {
   description: 'By dot path. Decimals, dates and times are strings.',
 }
 
-/** Has only the figures that were asked for. */
+/** Only the requested figures are present. */
 const summarySchema: JsonSchema = closedObject(
   {
     data: {

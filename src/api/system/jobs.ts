@@ -6,7 +6,7 @@ import type { Answer, Context } from '../context.ts'
 import { refTo, SYSTEM } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 
-/** What recurring work and the actor of a job are called. */
+/** The name of a job's recurring work and of its actor. */
 export function jobWork(name: string): string {
   return `jobs/${name}`
 }
@@ -24,7 +24,7 @@ interface JobState {
   readonly error: string | null
 }
 
-/** All jobs, those included that no server has seen yet. */
+/** Returns all jobs, even those that no server has seen yet. */
 export async function jobStates({ work, model }: Pick<Context, 'work' | 'model'>): Promise<JobState[]> {
   const { recurring } = await work.state()
   return model.code.jobs.map((job) => jobState(job, recurring[jobWork(job.name)]))

@@ -8,7 +8,7 @@ import { serverEndpoint } from '../endpoint.ts'
 /** `GET /api/system/migrations/` */
 async function migrations({ model, store, legacy }: Context): Promise<Answer> {
   const { format, generation, fingerprint, aside } = await readStructure(store)
-  // The start has made all changes. What differs now, another instance has changed.
+  // The start has made all changes. If the structure differs now, another instance has changed it.
   const isCurrent = fingerprint === structureFingerprint(tablesOf(model))
   const body = {
     format,

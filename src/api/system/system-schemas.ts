@@ -11,7 +11,7 @@ function listOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items }
 }
 
-/** With all of its keys. */
+/** An object that always has all of its keys. */
 function whole(properties: Record<string, JsonSchema>): JsonSchema {
   return closedObject(properties, Object.keys(properties))
 }

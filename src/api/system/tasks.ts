@@ -37,7 +37,7 @@ async function listTasks(
 
 const WEBHOOK = 'webhook '
 
-/** What a task is to do. Its payload names Entities and operations, and has no values. */
+/** Describes a task. Its payload names Entities and operations, and has no values. */
 function shownTask({ payload, queue, next, aside, ...task }: TaskState): object {
   const { reaction, mail, entity, id, operation } = isRecord(payload) ? payload : {}
   const isWebhook = queue.startsWith(WEBHOOK)

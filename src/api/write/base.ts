@@ -16,7 +16,7 @@ import { knowledgeOf } from '../knowledge.ts'
 import { refuseUnchangeable } from '../live.ts'
 import type { Query } from '../query.ts'
 
-/** `?base=3`: the version that a PATCH was made from; undefined if it is not given, or wrong. */
+/** Reads `?base=3`, the version that a PATCH was made from; undefined if it is absent or wrong. */
 export function baseOf(query: Query, errors: Errors): number | undefined {
   const { base } = query.take(new Map())
   if (base === undefined) return undefined
@@ -29,16 +29,16 @@ export function baseOf(query: Query, errors: Errors): number | undefined {
 interface Based {
   /** The version that the caller had. */
   readonly base: number
-  /** As it was sent. */
+  /** The body as it was sent. */
   readonly body: unknown
-  /** The Entity now, as the caller sees it. */
+  /** The present Entity, as the caller sees it. */
   readonly present: EntityState
 }
 
 /**
- * Throws if a value that is sent was changed since the base. Values are compared, so what was changed back is no
- * conflict, nor is what already has the value that is sent. Fields that the caller does not see are left out: they were
- * not part of what the caller had. To be run in the transaction of the write, once the Entity is locked.
+ * Throws if a sent value was changed since the base. Values are compared, so a value that was changed back is no
+ * conflict, and neither is one that is already as sent. Fields that the caller does not see are ignored: they were not
+ * part of what the caller had. To be run in the transaction of the write, once the Entity is locked.
  */
 export function* refuseChanged(context: Context, plan: Plan, actor: Actor, based: Based): Act<void> {
   const { base, present } = based
@@ -58,16 +58,16 @@ export function* refuseChanged(context: Context, plan: Plan, actor: Actor, based
   throw changedMeanwhile(based, found, changes)
 }
 
-/** The fields that the caller sees in this Entity. The state of then has all of them, that of now only these. */
+/** The fields that the caller sees in this Entity. The former state has all fields, the present one only these. */
 function* seenPaths(context: Context, plan: Plan, actor: Actor, id: number): Act<ReadonlySet<string>> {
   const { name } = plan.type
   const known = (yield* knowledgeOf(context, actor, [[name, id]])).get(`${name}/${id}`)
   return pathsIn(known?.fields ?? [])
 }
 
-/** A value that both have changed. */
+/** A value that both the caller and somebody else have changed. */
 interface Collision {
-  /** Of the value itself, which may be inside of a `json` field. */
+  /** The path of the value, which may be inside a `json` field. */
   readonly path: string
   readonly column: string
   /** The dot path of its field. */
@@ -78,7 +78,7 @@ interface Collision {
 function collisionsOf(plan: Plan, actor: Actor, { body, present }: Based, former: State): Collision[] {
   const { shown, check } = plan.view(actor)
   const fields = shown.fields ?? plan.type.fields
-  // What is wrong with the body is reported by the change itself.
+  // Errors of the body are reported by the change itself.
   const errors: Errors = new Map()
   const sent = isRecord(body) ? withoutOperators(fields, body, errors) : body
   const checked = check('partial', sent, errors) as State
@@ -91,7 +91,7 @@ function collisionsOf(plan: Plan, actor: Actor, { body, present }: Based, former
   })
 }
 
-/** Documents are merged key by key, so they are compared key by key. */
+/** JSON documents are merged key by key, so they are compared key by key. */
 function collidingIn(
   path: string,
   mine: unknown,
@@ -101,12 +101,12 @@ function collidingIn(
   if (isEqual(was, now) || isEqual(mine, now)) return []
   if (!isRecord(mine) || !isRecord(was) || !isRecord(now)) return [{ path, now: now ?? null }]
   return Object.keys(mine).flatMap((key) =>
-    // A `null` takes a key away.
+    // A `null` removes a key.
     collidingIn(`${path}.${key}`, mine[key] ?? undefined, was[key], now[key]),
   )
 }
 
-/** What each version since the base has changed. */
+/** Returns what each version since the base has changed. */
 function* changesSince(context: Context, plan: Plan, { base, present }: Based): Act<VersionChange[]> {
   const params = { $id: present.id, $version: base }
   const rows = yield* read(plan.history.since(budget.explainedVersions), params)

@@ -6,7 +6,7 @@ import { mutexKey } from '../../store/mutex.ts'
 import type { Context } from '../context.ts'
 import { valueAt } from './merge.ts'
 
-/** The parts of a batch that decide what it locks. */
+/** A part of a batch, as far as it decides what to lock. */
 interface BatchPart {
   readonly method: string
   readonly plan: { readonly type: EntityType }
@@ -19,12 +19,12 @@ interface BatchPart {
 const KEYS_MAX = 32
 
 /**
- * What a batch locks before it changes anything, so that it waits for others only where both change or refer to the
- * same Entities, and never in a circle: two batches that change the same in another order would wait until the database
- * gives one of them up, a second each time.
+ * Locks what a batch needs before it changes anything. So it waits for others only if both change or refer to the same
+ * Entities, and there are no deadlocks. Without it, two batches that change the same Entities in another order would
+ * wait until the database gives up one of them, a second each time.
  *
- * A batch that only creates and updates locks keys: of the Entities that it names, and of the values that must be
- * unique. Where it deletes or restores, or names too many, it has its graph of types for itself, as a cascade has.
+ * A batch that only creates and updates locks keys: of the Entities that it names, and of values that must be unique. A
+ * batch that deletes or restores, or names too many Entities, locks its whole graph of types, as a cascade does.
  */
 export function* lockAhead({ model, store }: Context, parts: readonly BatchPart[]): Act<void> {
   const { dialect } = store
@@ -41,11 +41,11 @@ interface Named {
   readonly type: string
   /** A number, or a reference to an earlier part. */
   readonly id: string
-  /** Whether others may refer to it too. */
+  /** Whether others may refer to the Entity at the same time. */
   readonly shared: boolean
 }
 
-/** Undefined if it is not known beforehand what to lock. */
+/** Undefined if the keys are not known beforehand. */
 function keysOf(parts: readonly BatchPart[], model: Model): Keys | undefined {
   const keys = new Map<bigint, boolean>()
   for (const part of parts) {
@@ -67,7 +67,7 @@ function namedBy({ plan, id, body }: BatchPart, model: Model): Named[] {
   return [...self, ...edges.flatMap((edge) => targetsOf(edge, body))]
 }
 
-/** Anything that is not a reference is refused later. */
+/** Finds referenced Entities. Anything else is refused later. */
 function targetsOf({ path, to }: Edge, body: unknown): Named[] {
   const sent = valueAt(body, path)
   const value = valueAt(sent, '$add') ?? sent
@@ -78,13 +78,13 @@ function targetsOf({ path, to }: Edge, body: unknown): Named[] {
   })
 }
 
-/** Whether it is the id of what an earlier part makes, as in `$0.id`: nobody else knows that yet. */
+/** Whether it is the id of an Entity that an earlier part creates, as in `$0.id`: nobody else knows it yet. */
 function isMade(id: string, parts: readonly BatchPart[]): boolean {
   const [, at] = /^\$(\d{1,4})\.id$/.exec(id) ?? []
   return at !== undefined && parts[Number(at)]?.method === 'POST'
 }
 
-/** Keys of the values that must be unique. Equal ones have the same key, and some that the database tells apart too. */
+/** Keys of values that must be unique. Equal values have equal keys, and so do some that the database tells apart. */
 function valuesOf({ plan: { type }, body }: BatchPart): bigint[] {
   return uniquesOf(type).flatMap((set) => {
     const values = set.map((column) => valueAt(body, column === EMAIL_KEY ? 'email' : column))

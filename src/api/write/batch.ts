@@ -30,23 +30,23 @@ import { beforeUpsert, type HookedUpsert, upsert, upsertEntity } from './upsert.
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
 const HOOKS = { POST: 'create', PATCH: 'update', PUT: 'update', DELETE: 'delete' } as const
 
-/** One write of a batch, as far as it is known before the earlier writes are done. */
+/** One write of a batch, as far as it is known before the earlier ones are done. */
 interface BatchPart {
   readonly method: (typeof METHODS)[number]
   readonly plan: Plan
-  /** From the path: a number, or a reference to an earlier part. None for a create and an upsert. */
+  /** The id in the path: a number, or a reference to an earlier part. A create or an upsert has none. */
   readonly id: string | undefined
   readonly query: Query
   readonly body: unknown
   readonly ifMatch: string | null
-  /** Of a body that a hook has made: what the caller had sent, or what the hook sets besides. */
+  /** If a hook has changed the body: what the caller sent, or what the hook sets. */
   readonly sent?: object
   readonly own?: Values
-  /** Of an upsert. */
+  /** For an upsert: what a hook made of the body. */
   readonly hooked?: HookedUpsert | undefined
 }
 
-/** `POST /api/batch/`: writes of any kind, all of them or none, as one operation. To be run in one transaction. */
+/** `POST /api/batch/`: makes writes of any kind, all or none, as one operation. To be run in one transaction. */
 export function* batch(
   context: Context,
   actor: Actor,
@@ -80,7 +80,7 @@ export function* batch(
   }
 }
 
-/** The parts after the hooks of their types, which run in order, before anything is written. */
+/** Runs the hooks of the parts in order, before anything is written. */
 async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
   const asking = askingOf(call)
   const hooked: BatchPart[] = []
@@ -146,7 +146,7 @@ function resultOf({ status, body = 'null', headers = {} }: Answer): string {
   return `{"status":${status},"body":${body}${more === '{}' ? '' : `,${more.slice(1, -1)}`}}`
 }
 
-/** Parsed only if a later part refers to it. */
+/** The body of an answer, which is parsed only if a later part refers to it. */
 class Lazy {
   readonly #text: string | undefined
   #value: unknown
@@ -161,14 +161,14 @@ class Lazy {
   }
 }
 
-/** The number of parts that are sign-ups. Errors in the parts are reported by the batch itself. */
+/** Counts the parts that are sign-ups. Errors in the parts are reported by the batch itself. */
 export function signUpsIn(context: Context, actor: Actor, sent: unknown): number {
   if (actor.kind !== 'nobody' || !Array.isArray(sent)) return 0
   const parts = sent.slice(0, budget.batchParts).map((one) => parsePart(context, one, new Map()))
   return parts.filter((part) => part?.id === undefined && part && signsUp(part.plan, actor)).length
 }
 
-/** Reports all errors in the parts themselves at once. */
+/** Reads the parts, and reports all errors in them at once. */
 function parseParts(context: Context, sent: unknown): BatchPart[] {
   if (!Array.isArray(sent)) throw invalidAt('', 'must be a list of parts')
   refuseNumber(sent.length)
@@ -211,7 +211,7 @@ function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart |
   }
 }
 
-/** `/api/<entity>/` and `/api/<entity>/<id>/`, with and without the last `/`. */
+/** Matches `/api/<entity>/` and `/api/<entity>/<id>/`, with and without the last `/`. */
 const PATH = /^\/api\/([a-z][a-z0-9_]*)(?:\/([^/?]+))?\/?(?:\?(.*))?$/
 
 function parsePlace(

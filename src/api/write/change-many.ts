@@ -33,14 +33,14 @@ import {
 import { expressionColumns, provideChanged } from './provide.ts'
 import { type HookedMany, runMany } from './run-many.ts'
 
-/** `hooked`: what hooks have made of the body, by Entity. They ran before anything was locked. */
+/** `hooked` is what hooks made of the body, by Entity. They ran before anything was locked. */
 interface Changing {
   readonly found: readonly Matched[]
   readonly patch: ManyPatch
   readonly hooked?: HookedMany<HookedChanges> | undefined
 }
 
-/** `PATCH /api/<entity>/?filter=…`: writes what it does to all that match, as one operation. */
+/** `PATCH /api/<entity>/?filter=…`: writes the changes of all matching Entities as one operation. */
 function* changeMany(
   context: Context,
   plan: Plan,
@@ -61,7 +61,7 @@ function* changeMany(
   throw new MovedMany()
 }
 
-/** Some at a time, so that other requests can run in between. */
+/** Applies the body to some Entities at a time, so that other requests can run in between. */
 function* patchAll(
   context: Context,
   plan: Plan,
@@ -97,7 +97,7 @@ function* patchAll(
   return patched.groups(plan)
 }
 
-/** With the expressions that every update sets. */
+/** Adds the changes, with the expressions that every update sets. */
 function* addAll(plan: Plan, actor: Actor, made: readonly PatchedEntity[], patched: PatchedMany): Act<void> {
   const columns = expressionColumns(plan, actor)
   if (columns.length === 0) {
@@ -137,14 +137,14 @@ function* obstaclesOf(
   return found
 }
 
-/** Throws if there are obstacles: as forbidden if a rule is among them, otherwise with all of them. */
+/** Throws if there are obstacles: `forbidden` if a rule is among them, otherwise all of them. */
 function refuseObstructed(plan: Plan, actor: Actor, obstacles: readonly Obstacle[]): void {
   const forbidden = obstacles.filter(({ reason }) => reason === 'forbidden').map(({ id }) => id)
   if (forbidden.length > 0) throw forbiddenMany(plan, actor, 'update', new Set(forbidden).size)
   const errors: Errors = new Map()
   const failures = new ManyFailures(plan.type.name)
   for (const one of obstacles.toSorted((a, b) => a.id - b.id)) {
-    // Others are about the values themselves, whatever the Entity.
+    // Other obstacles depend on the values only, not on the Entity.
     const isOfOne = one.reason === 'unmet' || one.reason === 'taken'
     const own: Errors = isOfOne ? new Map() : errors
     noteObstacle(plan, actor, one, own)
@@ -154,7 +154,7 @@ function refuseObstructed(plan: Plan, actor: Actor, obstacles: readonly Obstacle
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** In the words that a single PATCH has for it. */
+/** Notes an obstacle in the words of a single PATCH. */
 function noteObstacle(plan: Plan, actor: Actor, obstacle: Obstacle, errors: Errors): void {
   const { disclosure } = plan.view(actor)
   const { type } = plan

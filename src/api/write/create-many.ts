@@ -20,7 +20,7 @@ import { create } from './create.ts'
 import { askingOf, beforeCreate, beforeEach, hasHook } from './hooks.ts'
 import { performPlanned, transactPlanned } from './planned.ts'
 
-/** `POST /api/<entity>/` with a list: all of them or none, as one operation. To be run in one transaction. */
+/** `POST /api/<entity>/` with a list: creates all or none, as one operation. To be run in one transaction. */
 export function* createMany(
   plan: Plan,
   actor: Actor,
@@ -54,7 +54,7 @@ interface Making {
   around(act: Act<KeptAnswer>): Act<KeptAnswer>
 }
 
-/** With `?verified=1` admins vouch for the addresses of those whom they create, in the same transaction. */
+/** With `?verified=1` admins mark the addresses of new users as proved, in the same transaction. */
 function makingOf(context: Context, plan: Plan, { query, caller }: Call): Making {
   if (!query.has('verified')) return { query, once: performPlanned, around: (act) => act }
   const errors: Errors = new Map()
@@ -88,7 +88,7 @@ async function createHooked(
   return transactPlanned(context, call, () => around(createMany(plan, caller.actor, bodies, { query, sent })))
 }
 
-/** Of a sign-up whose e-mail address has to be confirmed. */
+/** The answers of a sign-up whose e-mail address must be proved. */
 function concealedAnswers({ type, isPublic }: AboutEntity): Success[] {
   if (type.login?.verify !== true || !isPublic(type, 'create')) return []
   const description =

@@ -21,7 +21,7 @@ import {
 import { Query } from '../query.ts'
 import { provideNew } from './provide.ts'
 
-/** A new Entity whose body was checked. */
+/** A new Entity with a checked body. */
 interface NewDraft {
   readonly view: View
   readonly params: Params & { $operation: string }
@@ -31,7 +31,7 @@ interface NewDraft {
   readonly errors: Errors
 }
 
-/** Notes what is wrong with a body by itself. */
+/** Checks a body on its own, and notes errors. */
 export function draftOf(
   plan: Plan,
   actor: Actor,
@@ -50,7 +50,7 @@ export function draftOf(
   }
 }
 
-/** Binds the values, with those that login adds. */
+/** Binds the values, and those that logins need. */
 export function bindDraft(plan: Plan, { values, params, errors }: NewDraft): void {
   plan.bind(values, params)
   noteOwnPassword(plan, { password: params.password, email: params.email }, errors)
@@ -60,17 +60,17 @@ export function bindDraft(plan: Plan, { values, params, errors }: NewDraft): voi
 
 interface Creating {
   readonly query?: Query
-  /** The operation that it belongs to, if any. */
+  /** The operation that the create belongs to, if any. */
   readonly operation?: string | undefined
-  /** If a hook has made the body: what the caller had sent. The caller's rules hold for that alone. */
+  /** The body that the caller sent, if a hook has changed it. The caller's rules apply to this body only. */
   readonly sent?: object | undefined
-  /** Whether the e-mail is known to be theirs: then they may learn that it is taken. */
+  /** Whether the e-mail is proved to be theirs: then they may learn that it is taken. */
   readonly proved?: boolean
 }
 
 const noErrors: Errors = new Map()
 
-/** What an expression gives may say something about other Entities: only callers whom the rule allows learn of it. */
+/** Throws errors of expressions. They may reveal other Entities, so only callers whom the rule allows see them. */
 export function* refuseProvided(
   plan: Plan,
   actor: Actor,
@@ -94,7 +94,7 @@ export function* create(
 ): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
-  // Its answer would tell whether the e-mail is taken.
+  // The answer would reveal whether the e-mail is taken.
   if (!proved && concealsSignUp(plan, actor)) throw invalidAt('', SIGN_UP_ALONE)
   const draft = draftOf(plan, actor, body, { operation, sent })
   const { view, params, guarded, errors } = draft

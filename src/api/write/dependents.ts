@@ -8,13 +8,13 @@ import type { Act } from '../../store/act.ts'
 import type { Context } from '../context.ts'
 import { statesOf } from '../past/states.ts'
 
-/** Entities that refer to Entities to be deleted: they are deleted too, or their reference is cleared if it is declared so. */
+/** Entities that refer to those to be deleted. They are deleted too, or their reference is cleared, as declared. */
 export class Dependents {
   readonly #gone = new Set<string>()
   /** The ids to remove from references, by Entity and column. */
   readonly #emptied = new Map<string, Map<string, Set<number>>>()
 
-  /** Takes the obstacles that it can resolve, and returns the rest. */
+  /** Takes the obstacles that it can remove, and returns the rest. */
   add(obstacles: readonly Obstacle[], { edges }: Model): Obstacle[] {
     return obstacles.filter((obstacle) => {
       if (obstacle.reason !== 'held') return true
@@ -30,7 +30,7 @@ export class Dependents {
     })
   }
 
-  /** Whether it was added now. */
+  /** Returns whether the id was not there before. */
   #empty(name: string, column: string, id: number): boolean {
     const columns = this.#emptied.get(name) ?? new Map<string, Set<number>>()
     this.#emptied.set(name, columns)

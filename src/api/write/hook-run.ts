@@ -2,7 +2,7 @@ import type { HookName } from '../../declare/code.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 
-/** For whom hooks run, and until when: all hooks of a request share one deadline. */
+/** The caller for whom hooks run, and the deadline that all hooks of a request share. */
 export interface HookAsking {
   readonly caller: Caller
   readonly until: AbortSignal
@@ -15,6 +15,6 @@ export interface HookRun extends HookAsking {
   readonly hook: HookName
   /** A body, or the Entity that is to be deleted. */
   readonly given: object
-  /** The Entity as it is, before an update. */
+  /** The present Entity, before an update. */
   readonly before?: object
 }

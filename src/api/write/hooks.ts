@@ -16,20 +16,20 @@ import type { HookAsking } from './hook-run.ts'
 import { valueAt } from './merge.ts'
 import { isPartReference } from './references.ts'
 
-/** A body that a hook has passed. */
+/** A body after the hook. */
 export interface HookedBody {
   readonly body: object
-  /** What the caller had sent: their rules hold for that, and not for what the hook has added. */
+  /** The body that the caller sent. The caller's rules apply to this, not to what the hook has added. */
   readonly sent: object
 }
 
-/** A body for an update that a hook has passed. */
+/** The body of an update after the hook. */
 export interface HookedChanges {
-  /** The part that the hook has left as it was. */
+  /** The part that the hook did not change. */
   readonly body: object
-  /** What the caller had sent. */
+  /** The body that the caller sent. */
   readonly sent: object
-  /** What the hook sets: the rules of the caller do not hold for it. */
+  /** What the hook sets. The caller's rules do not apply to it. */
   readonly own: Values
 }
 
@@ -41,7 +41,7 @@ export function askingOf({ caller, depth = 0 }: Pick<Call, 'caller' | 'depth'>):
   return { caller, depth, until: AbortSignal.timeout(budget.hookMs) }
 }
 
-/** Rule, then the types of what was sent, then the hook. Its result is checked as a whole by the create itself. */
+/** Checks the rule and the types of the body, then runs the hook. The create checks the result. */
 export async function beforeCreate(
   context: Context,
   plan: Plan,
@@ -74,11 +74,11 @@ export async function beforeEach<T>(
   return hooked
 }
 
-/** What was sent must have the right types: a hook can rely on them. What is missing, the hook may add. */
+/** Checks the types of a body, so that a hook can rely on them. The hook may add what is missing. */
 function checkedTypes(plan: Plan, { caller }: HookAsking, sent: unknown, noted: Errors = new Map()): object {
   const errors: Errors = noted
   plan.view(caller.actor).check('partial', sent, errors)
-  // In a batch, a text may stand for a value that an earlier part makes.
+  // In a batch, a text may refer to a value of an earlier part.
   for (const path of errors.keys()) if (hasReference(valueAt(sent, path))) errors.delete(path)
   if (errors.size > 0) throw invalid(errors)
   return sent as object
@@ -96,7 +96,7 @@ interface Sent {
   readonly when: Preconditions
 }
 
-/** The rule on the Entity as it is comes first: 404 and 403 before 422, and nobody learns from a hook what they cannot see. */
+/** Checks the rule first: 404 and 403 come before 422, and a hook reveals nothing that the caller cannot see. */
 export async function beforeUpdate(
   context: Context,
   plan: Plan,
@@ -116,7 +116,7 @@ export async function beforeUpdate(
   return split({ sent, given, made: made as Values })
 }
 
-/** Keys that the hook has left alone are written as they were sent, so that `$add` is still an addition. */
+/** Keys that the hook did not change are written as sent, so that `$add` is still an addition. */
 function split({ sent, given, made }: Record<'sent' | 'given' | 'made', Values>): HookedChanges {
   const body: Record<string, unknown> = {}
   const own: Record<string, unknown> = {}
@@ -136,13 +136,13 @@ export async function beforeDelete(
   const { actor } = asking.caller
   allow(plan, 'delete', actor)
   const state = await perform(context.store, stateOf(plan.view(actor), { ...askedBy(actor), $id: id }))
-  // Deleting it again changes nothing.
+  // Deleting a deleted Entity changes nothing.
   if (allowed(plan, 'delete', actor, state).deletion !== null) return
   const given = await presentEntity(context, plan, id, when)
   await context.runHook(context, { ...asking, plan, hook: 'delete', given })
 }
 
-/** As the system sees it. */
+/** Returns the Entity as the system sees it. */
 async function presentEntity(context: Context, plan: Plan, id: number, when: Preconditions): Promise<object> {
   const [row] = await context.store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
   const entity = entityRow(row)

@@ -21,31 +21,31 @@ import type { HookedChanges } from './hooks.ts'
 import { mergeValues, valueAt } from './merge.ts'
 import { provideChange } from './provide.ts'
 
-/** What a PATCH sets in one Entity. */
+/** The values that a PATCH sets in one Entity. */
 export interface PatchedEntity {
   readonly id: number
   readonly version: number
-  /** By column, with those that are made from others. */
+  /** Values by column, with the columns that are derived from others. */
   readonly bound: Params
-  /** Of these columns, those that the server or a hook sets: the rules of the caller do not hold for them. */
+  /** The columns that the server or a hook sets. The caller's rules do not apply to them. */
   readonly free: readonly string[]
 }
 
 /** The body of a PATCH, applied to one Entity after the other. */
 export class ManyPatch {
-  /** Whether what it sets depends on the Entity. */
+  /** Whether the values depend on the Entity. */
   readonly hasOperators: boolean
-  /** Whether it sets something that the caller does not see in every Entity. */
+  /** Whether it sets fields that the caller does not see in every Entity. */
   readonly setsHidden: boolean
   readonly #plan: Plan
   readonly #actor: Actor
   readonly #body: Values
-  /** What it sets in every Entity. */
+  /** The values for every Entity. */
   readonly #values: Values
-  /** What the server sets besides, but for expressions. */
+  /** The values that the server sets, without expressions. */
   readonly #provided: Values = {}
 
-  /** Everything that is wrong with the body whatever the Entities goes into `errors`. */
+  /** Errors of the body that do not depend on the Entity go into `errors`. */
   constructor(plan: Plan, actor: Actor, body: object, errors: Errors) {
     const { shown, check } = plan.view(actor)
     const fields = shown.fields ?? plan.type.fields
@@ -63,9 +63,9 @@ export class ManyPatch {
   }
 
   /**
-   * What it sets in an Entity; undefined if the caller sees that it has these values already: of a hidden value nobody
-   * must learn whether it is the one that they send. What does not fit goes into `errors`.
-   * `known`: what the caller sees of it, if that is not everything. `hooked`: what a hook has made of the body.
+   * Returns what to set in an Entity. Undefined if the caller sees that it already has these values: nobody must learn
+   * whether a hidden value is the one that they send. Errors go into `errors`. `known`: what the caller sees of the
+   * Entity, if not everything. `hooked`: what a hook made of the body.
    */
   apply(now: Now, errors: Errors, { known, hooked }: Applying): PatchedEntity | undefined {
     const state = now.snapshot.state
@@ -113,7 +113,7 @@ export class ManyPatch {
     return values
   }
 
-  /** What a hook sets besides: the rules of the caller do not hold for it. */
+  /** Checks what a hook sets. The caller's rules do not apply to it. */
   #checkOwn(own: Values, errors: Errors): Values {
     const values = this.#plan.view(system).check('partial', own, errors)
     this.#noteSecrets(values, errors)
@@ -131,7 +131,7 @@ interface Applying {
   readonly hooked: HookedChanges | undefined
 }
 
-/** What does not fit which of many Entities. */
+/** The failures of many Entities. */
 export class ManyFailures {
   readonly #type: string
   readonly #failures = new Map<string, { path: string; sentence: string; first: number; count: number }>()
@@ -150,14 +150,14 @@ export class ManyFailures {
       }
   }
 
-  /** Each once, with the Entities that it is about. */
+  /** Notes each failure once, with the Entities that have it. */
   noteAll(errors: Errors): void {
     for (const { path, sentence, first, count } of this.#failures.values())
       note(errors, path, `${sentence} (${this.#type}/${first}${count === 1 ? '' : ` and ${count - 1} more`})`)
   }
 }
 
-/** What a PATCH does to many Entities. */
+/** The changes that a PATCH makes to many Entities. */
 export class PatchedMany {
   readonly #groups = new Map<string, Omit<AmendmentGroup, 'type'> & { readonly amendments: Amendment[] }>()
   readonly #failures: ManyFailures
@@ -194,13 +194,13 @@ export class PatchedMany {
     return errors
   }
 
-  /** Those that change, together where they set the same columns. */
+  /** Returns the changes, grouped by the columns that they set. */
   groups(plan: Plan): AmendmentGroup[] {
     return [...this.#groups.values()].map((group) => ({ type: plan.type, ...group }))
   }
 }
 
-/** Whether a body sets it, by itself or with an object around it. */
+/** Whether a body sets a field, by itself or with an object around it. */
 function isSent({ field }: Leaf, values: Values): boolean {
   let at: unknown = values
   for (const name of field.path.split('.')) {
@@ -211,12 +211,12 @@ function isSent({ field }: Leaf, values: Values): boolean {
   return true
 }
 
-/** Whether it is in an object that was `null` before. */
+/** Whether the field is in an object that was `null` before. */
 function isMade({ within }: Leaf, state: State, next: object): boolean {
   return within !== undefined && !isRecord(valueAt(state, within)) && isRecord(valueAt(next, within))
 }
 
-/** A state with only what the caller sees of it. */
+/** Returns the part of a state that the caller sees. */
 function seenOf(state: State, known: Knowledge | undefined): object {
   return known === undefined ? state : onlyFields(state, known.fields)
 }

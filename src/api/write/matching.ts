@@ -25,7 +25,7 @@ import { asPlanned, type PreviewRequest, plannedAnswer, previewPlace } from './p
 /** The parameters of writes by a filter. */
 export const MANY = ['matching', 'dry_run', 'plan', 'cursor', ...writing] as const
 
-/** How writes by a filter can fail, besides the refusals of rules. */
+/** The failures of writes by a filter, besides refusals by rules. */
 export const MANY_CODES = ['busy', 'plan_changed', 'disk_full'] as const
 
 type Changing = 'update' | 'delete'
@@ -37,7 +37,7 @@ export interface ManyRequest extends PreviewRequest {
 
 export type ManyCall = Call<'filter' | 'dry_run' | 'plan' | 'cursor'>
 
-/** Throws if the caller may never, or if a parameter is wrong. `errors`: what is wrong with the body. */
+/** Throws if the caller may never do this, or if a parameter is wrong. `errors` has errors of the body. */
 export function parseMany(
   plan: Plan,
   action: Changing,
@@ -59,13 +59,13 @@ export function parseMany(
   return { filter, dryRun, ...place }
 }
 
-/** An Entity that matches. */
+/** A matching Entity. */
 export interface Matched {
   readonly id: number
   readonly version: number
 }
 
-/** The Entities that match and that the caller sees, by id. Throws if there are too many, or some that they may not change. */
+/** Finds the matching Entities that the caller sees, by id. Throws if there are too many, or forbidden ones. */
 export function* matchedBy(
   plan: Plan,
   actor: Actor,
@@ -87,7 +87,7 @@ export function* matchedBy(
   return rows.map(([id, version]) => ({ id: Number(id), version: Number(version) }))
 }
 
-/** The failure if so many of the Entities that match are not theirs to change. */
+/** The failure if the caller may not change some of the matching Entities. */
 export function forbiddenMany(plan: Plan, actor: Actor, action: Changing, number: number): Failure {
   const denied = denialOf(plan, action)
   if (actor.kind === 'nobody') return signInFirst(denied)
@@ -112,10 +112,10 @@ export interface DoneMany {
   readonly operation: string | null
 }
 
-/** Others have changed one of the Entities since they were matched. */
+/** Thrown if others have changed one of the Entities since it was matched. */
 export class MovedMany extends Error {}
 
-/** The answer. A preview does the same in a transaction that is rolled back. */
+/** Makes the answer. A preview does the same in a transaction that is rolled back. */
 export function answerMany(
   context: Context,
   call: ManyCall,

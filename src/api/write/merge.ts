@@ -13,14 +13,14 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged)
 }
 
-/** The value at a dot path. */
+/** Returns the value at a dot path. */
 export function valueAt(values: unknown, path: string): unknown {
   return path
     .split('.')
     .reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), values)
 }
 
-/** A copy with another value at a dot path of the Model. */
+/** Returns a copy with another value at a dot path of the Model. */
 export function withValueAt(values: object, path: string, value: unknown): object {
   const [name = '', ...rest] = path.split('.')
   const inner = valueAt(values, name)
@@ -31,8 +31,8 @@ export function withValueAt(values: object, path: string, value: unknown): objec
 }
 
 /**
- * An Entity, or an object in it, with the checked values of a PATCH merged in, as the statement of a single PATCH does it.
- * An object that was `null` is created: keys that are not sent get their default or `null`.
+ * Merges the checked values of a PATCH into an Entity, or an object in it, as the statement of a single PATCH does. An
+ * object that was `null` is created: absent keys get their default or `null`.
  */
 export function mergeValues(
   fields: readonly Field[],

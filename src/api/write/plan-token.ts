@@ -8,9 +8,9 @@ import type { Context } from '../context.ts'
 import { valueAt, withValueAt } from './merge.ts'
 
 /**
- * A digest of everything that would be done, the same for every caller: what the plan covers besides, and for every
- * Entity its version, the kind of change and all new values. What is different each time is left out: times that the
- * server sets, and the ids of new Entities.
+ * A digest of everything that would be done: what else the plan covers, and for every Entity its version, the kind of
+ * change and all new values, even those hidden from the caller. Values that differ each time are left out: times that
+ * the server sets, and the ids of new Entities.
  */
 export function* planToken(
   context: Context,
@@ -24,7 +24,7 @@ export function* planToken(
   const made = newIds(rows)
   for (const [entity, id, version, kind, data] of rows) {
     const text = String(data)
-    // The values come first, then the version and the times. No text can have this in it: its quotes are escaped.
+    // The values come before the version and the times. No text can contain this, since its quotes are escaped.
     const values = text.slice(0, text.lastIndexOf(',"version":'))
     const type = context.plans.get(String(entity))?.type
     const lasting =
@@ -37,7 +37,7 @@ export function* planToken(
   return digest.digest('base64url')
 }
 
-/** What stands for the ids of new Entities: they are numbered in the order in which they were made. */
+/** Placeholders for the ids of new Entities, numbered in the order in which they were created. */
 function newIds(rows: readonly (readonly Bound[])[]): ReadonlyMap<string, string> {
   const made = new Map<string, string>()
   for (const [entity, id, , kind] of rows)
@@ -46,13 +46,13 @@ function newIds(rows: readonly (readonly Bound[])[]): ReadonlyMap<string, string
 }
 
 interface Making {
-  /** Of the change. */
+  /** The kind of the change. */
   readonly kind: string
-  /** What stands for the ids of new Entities. */
+  /** The placeholders for the ids of new Entities. */
   readonly made: ReadonlyMap<string, string>
 }
 
-/** The values that are the same each time. */
+/** Returns the values that are the same each time. */
 function lastingValues(type: EntityType, json: string, { kind, made }: Making): string {
   const timed = [...walk(type.fields)].filter((field) => isTimed(field, kind))
   if (timed.length === 0 && made.size === 0) return json
@@ -74,16 +74,16 @@ function lastingValues(type: EntityType, json: string, { kind, made }: Making): 
         ),
       )
   }
-  // `id` is a value as well.
+  // The id is one of the values, and is left out too.
   return JSON.stringify({ ...values, id: null })
 }
 
-/** A reference, with what stands for the id of a new Entity. */
+/** Replaces a reference to a new Entity by its placeholder. */
 function withPlace(value: unknown, target: string, made: ReadonlyMap<string, string>): unknown {
   return isRecord(value) ? (made.get(`${target}/${value.id}`) ?? value) : value
 }
 
-/** Whether the server sets it to a time when it makes such a change. What the caller sends, the plan covers besides. */
+/** Whether the server sets the field to a time with such a change. The plan covers what the caller sends anyway. */
 function isTimed(field: Field, kind: string): boolean {
   const { create, update, default: given } = providedOf(field)
   const set = kind === 'create' ? [create, given] : kind === 'update' ? [update] : []

@@ -10,9 +10,9 @@ import { parseFlag } from '../query.ts'
 import { asPlanned, type PreviewRequest, plannedAnswer, previewPlace } from './preview.ts'
 
 /**
- * A write that can be shown before it is done. `dry_run=1` runs it in a transaction that is rolled back, and answers what
- * the journal then says, with a plan. With that plan it is done, unless it would now do something else. Agents write only
- * so: without a plan, it is a dry run.
+ * Runs a write that can be previewed. `dry_run=1` runs it in a transaction that is rolled back, and answers with its
+ * changes in the journal and a plan. With that plan the write is done, unless it would now do something else. Agents
+ * must write this way: without a plan, they get a dry run.
  */
 export function performPlanned(context: Context, call: Call, make: () => Act<KeptAnswer>): Promise<Answer> {
   const asked = askedOf(call)
@@ -25,7 +25,7 @@ export function transactPlanned(context: Context, call: Call, make: () => Act<Ke
   return asked === undefined ? transactOnce(context, call, make) : writePlanned(context, call, asked, make)
 }
 
-/** Runs what makes its own answer of a plan: shows it, or does it in one transaction. */
+/** The same for an act that makes its own answer: previews it, or runs it in one transaction. */
 export function runPlanned(
   context: Context,
   request: Repeatable,
@@ -54,7 +54,7 @@ function writePlanned(
   })
 }
 
-/** The request without the parameters of its plan: the same for the preview and for the write. */
+/** The request without the parameters of previews: the same for the preview and for the write. */
 function unplannedTarget(target: string): string {
   const [path = '', search = ''] = target.split('?')
   const parameters = new URLSearchParams(search)
@@ -62,7 +62,7 @@ function unplannedTarget(target: string): string {
   return `${path}?${parameters}`
 }
 
-/** Undefined for a plain write. */
+/** Reads the parameters of previews; undefined for a plain write. */
 function askedOf({ caller, query }: Call): PreviewRequest | undefined {
   const given = query.planning
   const agent = isAgent(caller.actor)
@@ -76,7 +76,7 @@ function askedOf({ caller, query }: Call): PreviewRequest | undefined {
   return dryRun || place.plan !== undefined ? { ...place, dryRun } : undefined
 }
 
-/** Whether an agent asks for a preview: it has no plan, or wants another page of it. */
+/** Whether an agent gets a preview: it has no plan, or wants another page of one. */
 export function isUnplanned({ plan, offset }: Pick<PreviewRequest, 'plan' | 'offset'>): boolean {
   return plan === undefined || offset > 0
 }

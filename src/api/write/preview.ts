@@ -15,12 +15,12 @@ import { operationById } from '../past/operations.ts'
 import type { TakenBack } from '../past/take-back.ts'
 import { planToken } from './plan-token.ts'
 
-/** How a request wants its changes: shown or done, and if done, exactly as they were shown. */
+/** Whether a request wants its changes shown or done, and if done, according to which plan. */
 export interface PreviewRequest {
   readonly dryRun: boolean
   /** The `plan` of a preview. */
   readonly plan: string | undefined
-  /** Where the page of a preview begins. */
+  /** The first change of the page. */
   readonly offset: number
 }
 
@@ -29,7 +29,7 @@ interface Previewed extends PreviewRequest {
   readonly operation: string | null
   /** What the plan covers besides the changes. */
   readonly covers: unknown
-  /** The answer besides the operation and the plan. */
+  /** Makes the answer, without the operation and the plan. */
   tell(changes: ChangesPage): object
 }
 
@@ -40,8 +40,8 @@ interface ChangesPage {
 }
 
 /**
- * What an operation has changed, read from the journal; for a preview, from the rows that are rolled back afterwards.
- * Throws if it does not match the plan that was sent.
+ * Answers with what an operation has changed, from the journal. For a preview, these rows are rolled back afterwards.
+ * Throws if the changes do not match the plan that was sent.
  */
 export function* plannedAnswer(
   context: Context,
@@ -71,12 +71,12 @@ export function* plannedAnswer(
   }
 }
 
-/** What is not made yet has no id. */
+/** An Entity that is not created yet has no id. */
 function unmade(change: ShownChange): ShownChange {
   return change.kind === 'create' ? { ...change, id: null } : change
 }
 
-/** The answer to an undo. */
+/** Answers an undo. */
 export function undoAnswer(
   context: Context,
   actor: Actor,
@@ -88,7 +88,7 @@ export function undoAnswer(
   }: PreviewRequest & {
     taken: TakenBack
     undone: readonly string[]
-    /** What the operations have set off. */
+    /** The operations that these have caused. */
     effects?: readonly SetOff[]
   },
 ): Act<KeptAnswer> {
@@ -107,7 +107,7 @@ export function undoAnswer(
   })
 }
 
-/** Obstacles that did not exist when the plan was made mean that the plan has changed. */
+/** If there are obstacles that did not exist when the plan was made, the plan has changed. */
 export function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
   try {
     return yield* act
@@ -125,14 +125,14 @@ export interface ShownChange {
   readonly changed: object
 }
 
-/** What a key may not do at all, or not so much of. If it is done, the transaction counts it. */
+/** Throws if a key may not do this at all, or not this much. If it is done, the transaction itself checks limits. */
 function* refuseForKey(context: Context, actor: Actor, operation: string, dryRun: boolean): Act<void> {
   if (isAgent(actor)) yield* refuseAccounts(context, operation)
   const limited = dryRun ? limitedKey(actor) : undefined
   if (limited !== undefined) yield* refuseExcess(context, limited, operation)
 }
 
-/** An account is how somebody gets in: an agent leaves it alone, even if it is only what a delete cascades to. */
+/** An agent must not change accounts, even if a delete only cascades to them: accounts let people in. */
 function* refuseAccounts({ operations, plans }: Context, operation: string): Act<void> {
   const rows = yield* read(operations.kinds, { $operations: JSON.stringify([operation]) })
   const errors: Errors = new Map()
@@ -146,7 +146,7 @@ function* refuseAccounts({ operations, plans }: Context, operation: string): Act
   if (errors.size > 0) throw new Failure('forbidden', { errors })
 }
 
-/** A page of the changes of an operation, with the values that the actor may see. */
+/** Returns a page of the changes of an operation, with the values that the actor may see. */
 export function* changesOf(
   context: Context,
   actor: Actor,
@@ -178,7 +178,7 @@ function previewChange(
   return { entity: String(entity), id: Number(id), kind: String(kind), changed }
 }
 
-/** Adds what the journal does not have: values that no longer have a place, and that secrets are set. */
+/** Adds what the journal does not have: values of fields that are no longer declared, and which secrets are set. */
 function withMore(change: ShownChange, taken: TakenBack): object {
   const name = `${change.entity}/${change.id}`
   const [unmapped, secrets] = [taken.unmapped.get(name), taken.secrets.get(name)]

@@ -14,14 +14,14 @@ import { isMatch, type Preconditions } from '../context.ts'
 import { isFaulty } from '../faults.ts'
 import { valueAt } from './merge.ts'
 
-/** A checked body, and what it is bound to. */
+/** A checked body, with its parameters and errors. */
 interface ProvidedBody {
   readonly values: Values
   readonly params: Params
   readonly errors: Errors
 }
 
-/** Adds what the server provides for a new Entity: defaults, then what is always set. Returns what expressions got wrong. */
+/** Adds values of the server to a new Entity: defaults, then those always set. Returns the errors of expressions. */
 export function* provideNew(plan: Plan, actor: Actor, { values, params, errors }: ProvidedBody): Act<Errors> {
   const { provided } = plan.view(actor)
   const found: Errors = new Map()
@@ -41,13 +41,13 @@ export function* provideNew(plan: Plan, actor: Actor, { values, params, errors }
   return found
 }
 
-/** Adds what is set on every update, but for expressions: these depend on the Entity as it is when it is written. */
+/** Adds values that every update sets, without expressions: these depend on the Entity when it is written. */
 export function provideChange(plan: Plan, actor: Actor, providing: ProvidedBody): void {
   const { provided } = plan.view(actor)
   if (provided !== undefined) providePlain(provided.update, actor, providing)
 }
 
-/** The columns of the expressions that are set on every update, and those that are made from them. */
+/** The columns of expressions that every update sets, and the columns derived from them. */
 export function expressionColumns(plan: Plan, actor: Actor): string[] {
   return expressionsOf(plan, actor).flatMap(({ field }) => {
     const column = columnOf(field)
@@ -55,7 +55,7 @@ export function expressionColumns(plan: Plan, actor: Actor): string[] {
   })
 }
 
-/** Whether expressions are set on every update. */
+/** Whether every update sets expressions. */
 export function setsExpressions(plan: Plan, actor: Actor): boolean {
   return expressionsOf(plan, actor).length > 0
 }
@@ -64,7 +64,7 @@ function expressionsOf(plan: Plan, actor: Actor): readonly Provision[] {
   return plan.view(actor).provided?.update.filter(({ expression }) => expression !== undefined) ?? []
 }
 
-/** Binds the expressions that are set on every update. The Entity must then not change before the write. */
+/** Binds the expressions that every update sets. The Entity must then not change before the write. */
 export function* provideChanged(
   plan: Plan,
   actor: Actor,
@@ -74,7 +74,7 @@ export function* provideChanged(
   const errors: Errors = new Map()
   const asked = expressionsOf(plan, actor)
   if (provided === undefined || asked.length === 0) return errors
-  // Of an earlier try.
+  // These may be left from an earlier try.
   for (const { field } of asked) delete params[field.kind === 'reference' ? `${field.path}.id` : field.path]
   const [row] = yield* read(provided.valuesOfChanged(asked, params, partial), params)
   if (row === undefined) throw new Failure('not_found')
@@ -88,7 +88,7 @@ export function* provideChanged(
   return errors
 }
 
-/** A default is for what was not sent. What is inside something wrong has no place. */
+/** Whether a value may be set: a default only if nothing was sent, and never inside a value with errors. */
 function isUnset({ field: { path }, occasion }: Provision, values: Values, errors: Errors): boolean {
   if (isFaulty(path, errors)) return false
   return occasion !== 'default' || valueAt(values, path) === undefined
@@ -117,7 +117,7 @@ function providePlain(
   }
 }
 
-/** What expressions gave, as JSON has it. */
+/** Adds the results of expressions, which are JSON. */
 function provideFound(
   asked: readonly Provision[],
   list: readonly unknown[],
@@ -146,7 +146,7 @@ function putOrRequire(
   else note(errors, field.path, 'is required')
 }
 
-/** The values of a check are new objects, which nobody else has. */
+/** Changes the values in place: a check makes new objects, which nobody else has. */
 function put(values: Values, path: string, value: unknown): void {
   const names = path.split('.')
   const last = names.pop() ?? ''

@@ -2,11 +2,11 @@ import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, note } from '../../errors.ts'
 
-/** A name first: `$5.00` is a price. */
+/** The first part is a name: `$5.00` is a price. */
 const REFERENCE = /^\$(0|[1-9]\d{0,3})\.([A-Za-z_]\w*(?:\.\w+)*)$/
 const ESCAPED = /^\$\$+(?:0|[1-9]\d{0,3})\.[A-Za-z_]\w*(?:\.\w+)*$/
 
-/** Whether a text stands for a value from the answer of an earlier part. */
+/** Whether a text refers to a value in the answer of an earlier part. */
 export function isPartReference(text: string): boolean {
   return REFERENCE.test(text)
 }
@@ -14,7 +14,7 @@ export function isPartReference(text: string): boolean {
 /** The answers of earlier parts, parsed; undefined if one has no body. */
 export type Answered = readonly { readonly value: unknown }[]
 
-/** How many bytes a batch may still grow by filling in references. */
+/** How many more bytes a batch may grow by filling in references. */
 export class Allowance {
   #left: number | undefined
   readonly #sent: unknown
@@ -23,7 +23,7 @@ export class Allowance {
     this.#sent = sent
   }
 
-  /** Most references are to an id, which is about as long as the reference. The batch is measured only for others. */
+  /** Most references are to an id, which is about as long. The batch is measured only for others. */
   take(value: unknown): void {
     if (typeof value === 'number') return
     this.#left ??= budget.bodyBytes - jsonBytes(this.#sent)
@@ -36,7 +36,7 @@ function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
-/** What references are filled in from, and where it is noted that one leads nowhere. */
+/** The answers that references are filled in from, and the errors. */
 export interface Filling {
   readonly answered: Answered
   readonly errors: Errors
@@ -44,8 +44,8 @@ export interface Filling {
 }
 
 /**
- * Replaces texts such as `$0.id` by that value of the answer of an earlier part.
- * `$$0.id` is the text `$0.id`. Other texts stay as they are.
+ * Replaces texts such as `$0.id` by that value in the answer of an earlier part. `$$0.id` is the text `$0.id`. Other
+ * texts stay as they are.
  */
 export function fillIn(value: unknown, path: string, filling: Filling): unknown {
   if (typeof value === 'string') return fillInText(value, path, filling)
@@ -68,7 +68,7 @@ export function fillInText(text: string, path: string, { answered, errors, allow
   return found
 }
 
-/** Only what is in the JSON: a list also has its own `length`. */
+/** Reads only members of the JSON: a list also has its own `length`. */
 function memberAt(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   const isThere = Object.prototype.propertyIsEnumerable.call(value, name)

@@ -22,7 +22,7 @@ import {
 } from './matching.ts'
 import { runMany } from './run-many.ts'
 
-/** `DELETE /api/<entity>/?filter=…`: all that match, with everything that cascades from them, as one operation. */
+/** `DELETE /api/<entity>/?filter=…`: deletes all matching Entities, and what cascades from them, as one operation. */
 function* removeMany(context: Context, plan: Plan, actor: Actor, found: readonly Matched[]): Act<DoneMany> {
   if (found.length === 0) return { operation: null }
   const { removals } = plan.view(actor)

@@ -37,7 +37,7 @@ interface Removal {
   readonly id: number
   readonly query: Query
   readonly when: Preconditions
-  /** The operation that it belongs to, if any. */
+  /** The operation that the removal belongs to, if any. */
   readonly operation?: string
 }
 
@@ -84,7 +84,7 @@ export async function purge(
 
 type Removing = Params & { $operation: string; $id: number }
 
-/** The Entity that is to be removed, in whatever state, where the rule and `If-Match` hold for it. */
+/** Returns the Entity to be removed, live or deleted, if the rule and `If-Match` allow it. */
 function* removable(
   plan: Plan,
   action: 'delete' | 'restore' | 'purge',
@@ -96,7 +96,7 @@ function* removable(
   return state
 }
 
-/** Undefined if others were faster: then it is tried again. */
+/** Undefined if others have changed the Entity: then it is tried again. */
 function* deleteEntity(
   _context: Context,
   plan: Plan,
@@ -148,7 +148,7 @@ function* restoreEntity(
   return undefined
 }
 
-/** With the deleted Entities that it refers to. To be run in one transaction. */
+/** Restores an Entity with the deleted Entities that it refers to. To be run in one transaction. */
 function* restoreWithTargets(
   context: Context,
   plan: Plan,
@@ -191,7 +191,7 @@ function purged(operation: string): KeptAnswer {
   return { status: 204, headers: { 'Takeback-Operation': operation }, shows: [] }
 }
 
-/** The operation of an unfinished purge; undefined if it is a deletion. */
+/** Returns the operation of an unfinished purge; undefined if it is a deletion. */
 function* purgeOf({ purges }: Context, deletion: string): Act<string | undefined> {
   const [row] = yield* read(purges.find, { $purge: deletion })
   return row === undefined ? undefined : String(row[0])
@@ -204,7 +204,7 @@ function heldBy(plan: Plan, actor: Actor, rows: readonly Row[], action: 'delete'
 }
 
 const ACTIONS = ['delete', 'restore', 'purge'] as const
-/** What is no plain delete, so that no hook runs before it. */
+/** Removals that are no plain delete: no hook runs before them. */
 export const REMOVALS = ['restore', 'purge'] as const
 
 export const removeEntity = entityEndpoint({

@@ -18,10 +18,10 @@ import {
 } from './matching.ts'
 import { asPlanned } from './preview.ts'
 
-/** What hooks have made, by the id of the Entity. */
+/** The results of hooks, by the id of the Entity. */
 export type HookedMany<T> = ReadonlyMap<number, T>
 
-/** A write by a filter. `T`: what a hook makes of one Entity, `P`: what is to be written. */
+/** A write by a filter. `T` is the result of a hook for one Entity, `P` is what is to be written. */
 interface ManyWrite<T, P> {
   readonly request: ManyRequest
   readonly action: 'update' | 'delete'
@@ -30,21 +30,21 @@ interface ManyWrite<T, P> {
     | ((about: { id: number; when: Preconditions }, asking: HookAsking) => Promise<T>)
     | undefined
   /**
-   * Works out what is to be written. Throws `MovedMany` if one of the Entities is not at its version any more. `run`
-   * performs acts that only read.
+   * Prepares the changes. Throws `MovedMany` if one of the Entities is no longer at its version. `run` performs acts
+   * that only read.
    */
   prepare(
     found: readonly Matched[],
     hooked: HookedMany<T> | undefined,
     run: <A>(act: Act<A>) => Promise<A>,
   ): Promise<P>
-  /** Writes it. The same. */
+  /** Writes the changes. Throws `MovedMany` as well. */
   act(prepared: P): Act<DoneMany>
 }
 
 /**
- * Matches, runs hooks, works out the changes, then writes them. Whatever may take long comes before the transaction, so
- * that nobody waits for it. If others have changed one of the Entities meanwhile, it begins again.
+ * Finds the Entities, runs hooks, prepares the changes, then writes them. Whatever may take long comes before the
+ * transaction, so that nobody waits for it. If others have changed one of the Entities meanwhile, it begins again.
  */
 export async function runMany<T, P>(
   context: Context,
@@ -72,7 +72,7 @@ export async function runMany<T, P>(
   throw new Failure('busy')
 }
 
-/** Runs the hook for each. All that they find invalid is reported together, as in a list. */
+/** Runs the hook for each Entity. All invalid data is reported together, as in a list. */
 async function runHooks<T>(
   type: string,
   found: readonly Matched[],
@@ -95,7 +95,7 @@ async function runHooks<T>(
   return hooked
 }
 
-/** Names the Entity that a hook has refused, beside the words of the hook. */
+/** Adds the name of the Entity to the words of the hook that refused it. */
 function refusedBy(failure: Failure, entity: string): Failure {
   if (failure.code !== 'forbidden') return failure
   const errors: Errors = new Map([['filter', [`matches ${entity}, for which it is refused`]]])

@@ -55,7 +55,7 @@ import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import { performPlanned, transactPlanned } from './planned.ts'
 import { provideChange, provideChanged, setsExpressions } from './provide.ts'
 
-/** A merge of JSON reads before it writes, so with many at once it must be retried more often. */
+/** How often a merge of JSON is retried: it reads before it writes, so concurrent ones get in its way more often. */
 const MERGES_MAX = 60
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
@@ -68,7 +68,7 @@ interface SentUpdate {
   readonly when: Preconditions
   readonly query: Query
   readonly operation?: string
-  /** What a hook sets besides: the rules of the caller do not hold for it. */
+  /** What a hook sets. The caller's rules do not apply to it. */
   readonly own?: Values | undefined
   /** The body before the hook. */
   readonly sent?: unknown
@@ -86,7 +86,7 @@ export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUp
     if (answer !== undefined) return answer
     throw new Failure('busy')
   }
-  // A PUT replaces the fields that they see, which depends on the Entity. A concurrent change may change that.
+  // A PUT replaces the fields that the caller sees, which depend on the Entity. A concurrent change may change them.
   for (let tries = 0; tries < TRIES; tries++) {
     const [seen] = yield* read(sightOf, { ...askedBy(actor), $id: sent.id })
     if (seen === undefined) throw new Failure('not_found')
@@ -97,17 +97,17 @@ export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUp
   throw new Failure('busy')
 }
 
-/** Whether a PATCH has operators. Fields that the caller never sees have none: a result would tell what is in them. */
+/** Whether a PATCH has operators. Fields that the caller never sees have none: a result would reveal their value. */
 export function asksRelative({ type, view }: Plan, actor: Actor, body: unknown): boolean {
   return hasOperators(view(actor).shown.fields ?? type.fields, body)
 }
 
-/** Whether the present values decide what is written: with operators, or with a base. */
+/** Whether the present values decide what is written: because of operators, or a base. */
 function isHeld(plan: Plan, actor: Actor, { manner, body, query }: HeldUpdate): boolean {
   return manner === 'partial' && (query.has('base') || asksRelative(plan, actor, body))
 }
 
-/** To be run in one transaction, in which nobody else can change the Entity once it is locked. */
+/** Changes an Entity once it is locked, so that nobody else can change it. To be run in one transaction. */
 function* changeHeld(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
   const { shown, writes } = plan.view(actor)
   const { id, when } = sent
@@ -133,14 +133,14 @@ function* changeHeld(context: Context, plan: Plan, actor: Actor, sent: SentUpdat
   throw new Failure('busy')
 }
 
-/** `sight`: what the caller saw of the Entity, where that is not the same for all. */
+/** `sight` says which fields the caller saw in the Entity, if not always all. */
 interface SeenUpdate extends SentUpdate {
   readonly sight?: Sight
-  /** What is wrong with the body already. */
+  /** Errors of the body that are already known. */
   readonly errors?: Errors
 }
 
-/** Undefined if it was refused again and again for reasons that went away each time. */
+/** Undefined if the write was refused again and again, for reasons that went away each time. */
 function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
   const { id, manner, when, query, sight, errors = new Map() } = sent
   query.take(errors)
@@ -164,13 +164,13 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
   return yield* writeChange(context, plan, actor, { id, params, values, when, how })
 }
 
-/** With what a hook sets: its keys need not be in the body. */
+/** Adds what a hook sets. Its keys need not be in the body. */
 function withOwn(plan: Plan, checked: Values, own: Values, errors: Errors): Values {
   for (const path of errors.keys()) if (Object.hasOwn(own, path.split('.')[0] ?? '')) errors.delete(path)
   return { ...checked, ...plan.view(system).check('partial', own, errors) }
 }
 
-/** A change that was checked. */
+/** A checked change. */
 interface CheckedChange {
   readonly id: number
   readonly params: Params & { $operation: string }
@@ -188,7 +188,7 @@ function* writeChange(
   const { params, values, when, how } = change
   const view = plan.view(actor)
   const documents = how.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
-  // What is read before it is written must be retried more often with many at once.
+  // A write that reads first must be retried more often, if many run at once.
   const sets = setsExpressions(plan, actor)
   const most = documents.length > 0 || sets || plan.seals !== undefined ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
@@ -210,7 +210,7 @@ function* writeChange(
   return undefined
 }
 
-/** Only callers whom the rule allows learn what is wrong with them. */
+/** Sets expressions. Only callers whom the rule allows learn about their errors. */
 function* setExpressions(plan: Plan, actor: Actor, { params, when, how }: CheckedChange): Act<void> {
   const errors = yield* provideChanged(plan, actor, { params, when, partial: how.partial })
   if (errors.size === 0) return
@@ -220,8 +220,8 @@ function* setExpressions(plan: Plan, actor: Actor, { params, when, how }: Checke
 }
 
 /**
- * JSON documents are merged too. The old document must be read first, and must not change before the write.
- * Only the documents are bound anew: secrets of the same body are hashed by then.
+ * Merges JSON documents. The old document must be read first, and must not change before the write. Only the documents
+ * are bound again: secrets of the same body are already hashed.
  */
 function* mergeDocuments(
   plan: Plan,
@@ -253,7 +253,7 @@ function refuseLongDocuments(merged: object, documents: readonly string[]): void
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** A stolen token must not be enough to take over an account for good. */
+/** Only admins set passwords here: a stolen token must not be enough to take over an account for good. */
 function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
   if (!passesRules(actor)) return note(errors, 'password', 'can only be changed with /api/auth/password')
   const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
@@ -262,14 +262,14 @@ function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors
   noteOwnPassword(plan, { password: params.password, email }, errors)
 }
 
-/** Nothing was sent, so nothing is written. */
+/** An empty body writes nothing. */
 function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): Act<KeptAnswer> {
   const entity = yield* live(plan, actor, id)
   if (!isMatch(when.ifMatch, entity.version)) throw new Failure('stale')
   return entityAnswer(200, plan, allowed(plan, 'update', actor, entity))
 }
 
-/** Throws the reason for which the write was refused; returns if that has gone. */
+/** Throws the reason why the write was refused. Returns if that reason is gone. */
 function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: CheckedChange): Act<void> {
   const { version, json } = yield* live(plan, actor, id)
   if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
@@ -318,7 +318,7 @@ function runWith(manner: UpdateMode) {
   }
 }
 
-/** PATCH and PUT differ only in what they do with keys that are absent. */
+/** PATCH and PUT differ only in what happens to absent keys. */
 function describeChange(
   about: AboutEntity,
   {
@@ -358,7 +358,7 @@ export const patchEntity = entityEndpoint({
     describeChange(about, {
       summary: `Change ${about.one}`,
       does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value. `{"$add": -1}` changes a number relative to its value at the time of the write; `{"$add": […], "$remove": […]}` does the same for a list. With `base=3`, the change is merged unless one of the same fields was changed since version 3.',
-      // A PATCH sends only a part, so its example has one key.
+      // A PATCH sends only some keys, so its example has one.
       body: {
         schema: about.schema('patch'),
         example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),

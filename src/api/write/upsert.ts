@@ -43,19 +43,19 @@ import { update } from './update.ts'
 interface Upserting {
   readonly query: Query
   readonly when: Preconditions
-  /** The operation that it belongs to, if any. */
+  /** The operation that the upsert belongs to, if any. */
   readonly operation?: string
 }
 
-/** What a hook has made of a body, and for which Entity: undefined if there was none, and one is to be created. */
+/** What a hook made of a body, and the id of its Entity: undefined if one is to be created. */
 export interface HookedUpsert extends Partial<HookedBody & HookedChanges> {
   readonly id: number | undefined
   readonly body: object
 }
 
 /**
- * `PUT /api/<entity>/?match=email`: replaces the Entity with this value, or creates it. To be run in one transaction, in
- * which nobody else can change the Entity once it is locked.
+ * `PUT /api/<entity>/?match=email`: replaces the Entity with this value, or creates one. To be run in one transaction,
+ * in which nobody else can change the Entity once it is locked.
  */
 export function* upsert(
   context: Context,
@@ -67,7 +67,7 @@ export function* upsert(
   return yield* upsertBy(context, plan, actor, { ...sent, set, body })
 }
 
-/** The same for a list: all of them or none, as one operation. */
+/** The same for a list: all or none, as one operation. */
 export function* upsertMany(
   context: Context,
   plan: Plan,
@@ -95,7 +95,7 @@ export function* upsertMany(
   return answer
 }
 
-/** The unique set that `match` names; throws if there is none that the caller may know of. */
+/** Returns the unique set that `match` names. Throws if the caller may know of no such set. */
 function matchedSet(plan: Plan, actor: Actor, query: Query): MatchedSet {
   const { may, writes } = plan.view(actor)
   if (may.update === no) allow(plan, 'create', actor, true)
@@ -110,7 +110,7 @@ function matchedSet(plan: Plan, actor: Actor, query: Query): MatchedSet {
   return found
 }
 
-/** A reference is matched by its id, and may be named with or without it. */
+/** A reference is matched by its id. `.id` may be left out. */
 function columnNamed({ type }: Plan, name: string): string {
   return fieldIn(type, `${name}.id`)?.kind === 'reference' ? `${name}.id` : name
 }
@@ -127,8 +127,8 @@ interface Matching extends Omit<Upserting, 'query'> {
 }
 
 /**
- * Somebody may create or delete the Entity at the same time. An Entity that the caller does not see is not found, so the
- * create is refused as any create with its value.
+ * Updates the matching Entity, or creates one. Somebody else may create or delete it at the same time. An Entity that
+ * the caller does not see is not found, and the create is then refused because the value is taken.
  */
 function* upsertBy(
   context: Context,
@@ -142,7 +142,7 @@ function* upsertBy(
   const creating = { ...(operation !== undefined && { operation }) }
   for (let tries = 0; tries < TRIES; tries++) {
     const id = yield* findMatch(plan, actor, set, params)
-    // The hook ran for another one: it has to run again.
+    // The hook ran for another Entity, and must run again.
     if (hooked !== undefined && hooked.id !== id) throw new Failure('busy')
     if (id !== undefined) {
       const about = { id, body, own, manner: 'replace', when, query: Query.empty, ...creating } as const
@@ -159,7 +159,7 @@ function* upsertBy(
   throw new Failure('busy')
 }
 
-/** The hook of a create or of an update, whichever it is going to be. The write itself finds out whether that has changed. */
+/** Runs the hook of a create or an update, whichever applies now. The write checks whether that has changed. */
 export async function beforeUpsert(
   context: Context,
   plan: Plan,
@@ -183,7 +183,7 @@ export async function beforeUpsert(
   return { id, ...(hasHook(plan, 'update') ? await beforeUpdate(context, plan, asking, about) : { body }) }
 }
 
-/** Throws if a value to match by is missing. A value that is not valid finds nothing, and the create tells why. */
+/** Throws if a value to match by is missing. An invalid value matches nothing, and the create reports it. */
 function matchParams(plan: Plan, actor: Actor, set: MatchedSet, body: object): Params {
   const params = boundParams(plan, actor, body)
   const errors: Errors = new Map()
@@ -193,7 +193,7 @@ function matchParams(plan: Plan, actor: Actor, set: MatchedSet, body: object): P
   return params
 }
 
-/** The id of the Entity, which is locked; undefined if there is none that the caller sees. */
+/** Finds and locks the Entity; undefined if the caller sees none. */
 function* findMatch(
   plan: Plan,
   actor: Actor,
@@ -213,7 +213,7 @@ function* findMatch(
   return Number(id)
 }
 
-/** Somebody else may create or delete the Entity after the hook has run: then it runs again. */
+/** Runs the hook again if somebody else creates or deletes the Entity after it. */
 async function upsertHooked(context: Context, plan: Plan, call: Call): Promise<Answer> {
   const { caller, body, query, when } = call
   const { actor } = caller
@@ -241,7 +241,7 @@ async function upsertHooked(context: Context, plan: Plan, call: Call): Promise<A
 
 const ACTIONS = ['create', 'update'] as const
 
-/** The first of its unique sets, for the example. */
+/** The first unique set of the type, for the example. */
 function exampleSet({ type }: AboutEntity): string {
   return uniqueSets(type)[0]?.paths.join(',') ?? ''
 }

@@ -1,22 +1,25 @@
 import { readDatabase, readLimits } from '../config.ts'
 import { StartError } from '../errors.ts'
-import { copy as carryOver, type Progress } from '../store/copy/copy.ts'
+import { type Copied, copy as carryOver, type Progress } from '../store/copy/copy.ts'
+import type { EndedMeanwhile } from '../store/copy/ended.ts'
 import { describeLocation } from '../store/location.ts'
 import { openStore } from '../store/open.ts'
 import type { Command } from './arguments.ts'
+import { AccessEnding, endingOptions } from './ending.ts'
 import { helpOption, refuseMemory } from './options.ts'
 
 export const copyCommand: Command = {
   name: 'copy',
-  usage: 'takeback copy --from URL --to URL',
+  usage: 'takeback copy --from URL --to URL [--end-sessions] [--end-keys]',
   summary: 'Copies all data into an empty database, of the same kind or another.',
   options: {
     from: { value: 'URL', help: 'the database to copy, such as sqlite:data/takeback.db' },
     to: { value: 'URL', help: 'the empty database to copy to, such as postgres://user:password@host/name' },
+    ...endingOptions,
     ...helpOption,
   },
   details:
-    'A server may run at the same time: the copy is the state of the database when it began. To move, stop the servers first, so that no write is missed. If it is interrupted, run it again.',
+    'A server may run at the same time: the copy is the state of the database when it began. To move, stop the servers first, so that no write and no logout is missed. If it is interrupted, run it again.',
   async run(given) {
     const [fromUrl, toUrl] = [given.text('from'), given.text('to')]
     if (fromUrl === undefined || toUrl === undefined || given.words.length > 0)
@@ -31,16 +34,20 @@ export const copyCommand: Command = {
       try {
         const bar = new Bar()
         const began = performance.now()
-        const { rows, tables, missed } = await carryOver(source, target, (progress) => bar.show(progress))
+        const ending = new AccessEnding(given, 'source')
+        const copied = await carryOver(
+          source,
+          target,
+          (progress) => bar.show(progress),
+          (site, memory) => ending.run(site, memory),
+        )
         bar.end()
         const seconds = (performance.now() - began) / 1000
         console.log(
-          `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describeLocation(from)} to ${describeLocation(to)} in ${seconds.toFixed(1)} s, and verified the copy.`,
+          `Copied ${number(copied.rows)} rows of ${copied.tables} Entity types and their journal from ${describeLocation(from)} to ${describeLocation(to)} in ${seconds.toFixed(1)} s, and verified the copy.`,
         )
-        if (missed > 0)
-          console.log(
-            `${number(missed)} changes were made to ${describeLocation(from)} after the copy began. They are not in the copy. To include them, stop the servers and copy again into an empty database.`,
-          )
+        for (const line of [...ending.said, ...missedIn(copied, describeLocation(from), ending)])
+          console.log(line)
       } finally {
         await target.close()
       }
@@ -51,6 +58,26 @@ export const copyCommand: Command = {
 }
 
 const number = (value: number) => value.toLocaleString('en')
+
+/** What was done in the source after the copy began, in sentences. */
+export function missedIn(
+  { missed, ended }: Pick<Copied, 'missed'> & { readonly ended: EndedMeanwhile },
+  from: string,
+  ending: Pick<AccessEnding, 'sessions' | 'keys'>,
+): string[] {
+  const sessions = ending.sessions ? 0 : ended.sessions
+  const keys = ending.keys ? 0 : ended.keys
+  const said: string[] = []
+  if (missed > 0)
+    said.push(
+      `${number(missed)} changes were made to ${from} after the copy began. They are not in the copy. To include them, stop the servers and copy again into an empty database.`,
+    )
+  if (sessions > 0 || keys > 0)
+    said.push(
+      `Tokens (${number(sessions)}) and keys (${number(keys)}) ended in ${from} after the copy began. They still work in the copy. Stop the servers and copy again, or end all of them in the copy with --end-sessions and --end-keys.`,
+    )
+  return said
+}
 
 const WIDTH = 30
 const REDRAW_MS = 100

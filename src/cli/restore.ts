@@ -1,14 +1,12 @@
 import { resolve } from 'node:path'
-import { endAllKeys, endAllSessions } from '../account/end-access.ts'
 import { readDatabase, readLimits } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { type Inspected, inspectBackup } from '../store/backup/inspect.ts'
 import { rowsIn } from '../store/backup/record.ts'
 import { refuseTaken, restoreBackup, secretOf } from '../store/backup/restore.ts'
 import { describeLocation } from '../store/location.ts'
-import type { Memory } from '../store/migration/memory.ts'
-import type { Site } from '../store/migration/structure.ts'
-import type { Command, GivenArguments } from './arguments.ts'
+import type { Command } from './arguments.ts'
+import { AccessEnding, endingOptions } from './ending.ts'
 import { helpOption, keptConfigOf, passphraseOf, passphraseOption, refuseMemory } from './options.ts'
 
 export const restore: Command = {
@@ -25,11 +23,7 @@ export const restore: Command = {
       value: undefined,
       help: 'leave the secret out: everyone must log in again, and old passwords cannot be set back',
     },
-    'end-sessions': {
-      value: undefined,
-      help: 'end all sessions, tokens and mailed links: everyone must log in again',
-    },
-    'end-keys': { value: undefined, help: 'end all keys of programs: they need new ones' },
+    ...endingOptions,
     ...helpOption,
   },
   details:
@@ -51,28 +45,10 @@ export const restore: Command = {
       passphrase: passphraseOf(given),
       leaveOut: given.text('without-secret') !== undefined,
     })
-    const ended: string[] = []
-    await restoreBackup(resolve(file), to, secret, async (site, memory) => {
-      ended.push(...(await endAsked(given, site, memory)))
-    })
-    console.log([`Restored to ${describeLocation(to)}.`, ...ended].join('\n'))
+    const ending = new AccessEnding(given, 'backup')
+    await restoreBackup(resolve(file), to, secret, (site, memory) => ending.run(site, memory))
+    console.log([`Restored to ${describeLocation(to)}.`, ...ending.said].join('\n'))
   },
-}
-
-const number = (value: number) => value.toLocaleString('en')
-
-/** Ends what the options ask for, and says what that was. */
-async function endAsked(given: GivenArguments, site: Site, memory: Memory): Promise<string[]> {
-  const said: string[] = []
-  if (given.text('end-sessions') !== undefined) {
-    const { sessions, links } = await endAllSessions(site, memory)
-    said.push(
-      `Ended all sessions (${number(sessions)} in the backup) and all mailed links (${number(links)} in the backup). Everyone must log in again.`,
-    )
-  }
-  if (given.text('end-keys') !== undefined)
-    said.push(`Ended all keys (${number(await endAllKeys(site))} in the backup). Programs need new ones.`)
-  return said
 }
 
 function reportOf(file: string, { record, types }: Inspected): string {

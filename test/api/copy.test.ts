@@ -1,4 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
+import { missedIn } from '../../src/cli/copy.ts'
+import { AccessEnding } from '../../src/cli/ending.ts'
 import { readConfig } from '../../src/config.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -111,6 +113,68 @@ betweenStores('a copy', (store, other) => {
     await server.restart(withoutOld)
     return { database, server, token }
   }
+
+  test('beside a server says what has ended in the source since, or ends all', async () => {
+    const database = await newDatabase(store, newFolder())
+    const server = new TestServer(store, declaration, {}, database)
+    servers.push(server)
+    await server.start()
+    for (const asked of [[], ['end-sessions', 'end-keys']]) {
+      const tokens: string[] = []
+      for (const name of ['before', 'meanwhile', 'open']) {
+        const email = `${name}${asked.length}@example.com`
+        tokens.push((await server.user('users', { email })).token)
+      }
+      await server.expect(204, 'POST', '/api/auth/logout', undefined, { token: tokens[0] ?? '' })
+      const key = await server.expect(201, 'POST', '/api/auth/keys/', { name: 'Import' })
+      const ending = new AccessEnding(
+        { words: [], texts: () => [], text: (name) => (asked.includes(name) ? '' : undefined) },
+        'source',
+      )
+      const place = await newDatabase(other, newFolder())
+      const [source, target] = [await open(database), await open(place)]
+      const keepSecret = target.keepSecret.bind(target)
+      // All rows were read by then.
+      target.keepSecret = async (secret) => {
+        await server.expect(204, 'POST', '/api/auth/logout', undefined, { token: tokens[1] ?? '' })
+        await server.expect(200, 'DELETE', `/api/auth/keys/${key.id}/`)
+        return keepSecret(secret)
+      }
+      const copied = await copy(
+        source,
+        target,
+        () => {},
+        (site, memory) => ending.run(site, memory),
+      )
+      await Promise.all([source.close(), target.close()])
+      const said = [...ending.said, ...missedIn(copied, 'there', ending)]
+      const served = new TestServer(other, declaration, {}, place)
+      servers.push(served)
+      served.adminToken = server.adminToken
+      await served.start()
+      const statuses: number[] = []
+      // Only an admin may read users.
+      for (const token of [...tokens, key.key])
+        statuses.push((await served.call('GET', '/api/users/', { token })).status)
+      expect({ said, statuses }).toEqual(
+        asked.length === 0
+          ? {
+              said: [
+                'Tokens (1) and keys (1) ended in there after the copy began. They still work in the copy. Stop the servers and copy again, or end all of them in the copy with --end-sessions and --end-keys.',
+              ],
+              statuses: [401, 403, 403, 200],
+            }
+          : {
+              said: [
+                // The admin's own, those that are open from before, and those of this time.
+                'Ended all sessions (4 in the source) and all mailed links (0 in the source). Everyone must log in again.',
+                'Ended all keys (1 in the source). Programs need new ones.',
+              ],
+              statuses: [401, 401, 401, 401],
+            },
+      )
+    }
+  })
 
   test('there and back again holds all that there was, and serves it as before', async () => {
     const { database, server, token } = await filled()

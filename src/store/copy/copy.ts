@@ -15,6 +15,7 @@ import { FORMAT } from '../own.ts'
 import { count, id, sql, word } from '../sql.ts'
 import { unwritable } from '../sqlite/errors.ts'
 import type { Store } from '../store.ts'
+import { type EndedMeanwhile, endedMeanwhile } from './ended.ts'
 import { pagesOf, Tally } from './pages.ts'
 import { type CopiedTable, copiedTables } from './tables.ts'
 
@@ -34,11 +35,19 @@ export interface Copied {
 }
 
 /** Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. */
-export function copy(from: Store, to: Store, report: (progress: Progress) => void): Promise<Copied> {
-  const copied = copyData(from.structure, to.structure, report, { beforeEnd: () => copySecret(from, to) })
-  return copied.catch((error) => {
+export async function copy(
+  from: Store,
+  to: Store,
+  report: (progress: Progress) => void,
+  atEnd?: CopyEnd['atEnd'],
+): Promise<Copied & { readonly ended: EndedMeanwhile }> {
+  const end = { beforeEnd: () => copySecret(from, to), ...(atEnd !== undefined && { atEnd }) }
+  try {
+    const copied = await copyData(from.structure, to.structure, report, end)
+    return { ...copied, ended: await endedMeanwhile(from.structure, to.structure) }
+  } catch (error) {
     throw unwritable(to.structure.place, error)
-  })
+  }
 }
 
 /** What belongs to the end of a copy. */

@@ -8,7 +8,7 @@ export interface Option {
   readonly help: string
 }
 
-/** A command of the command line, as its help shows it. */
+/** A command, as its help shows it. */
 export interface Command<
   Options extends Readonly<Record<string, Option>> = Readonly<Record<string, Option>>,
 > {
@@ -48,7 +48,7 @@ export function parseCommand(command: Command, args: readonly string[]): GivenAr
     if (token.kind !== 'option') continue
     const option = Object.hasOwn(command.options, token.name) ? command.options[token.name] : undefined
     if (option === undefined) throw new StartError(unknownFlag(command, token.rawName, token.name))
-    // An empty one is a variable of a script that is not set.
+    // An empty value comes from a variable of a script that is not set.
     const isMissing = !token.value || (!token.inlineValue && token.value.startsWith('--'))
     if (option.value !== undefined && isMissing)
       throw new StartError(`--${token.name} needs a value: --${token.name} ${option.value}.`)

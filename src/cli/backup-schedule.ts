@@ -12,7 +12,7 @@ import { ownCommand } from './own-command.ts'
 
 const PRIORITY = 10
 
-/** The scheduled backups of a server, if there are any: one instance makes them at a time, each in a separate process. */
+/** The scheduled backups of a server, if any. One instance makes them at a time, each in a separate process. */
 export function backupWork(config: Config, observer: Observer): Recurring | undefined {
   const plan = config.backups
   if (plan === undefined) return undefined
@@ -34,8 +34,8 @@ export function backupWork(config: Config, observer: Observer): Recurring | unde
 }
 
 /**
- * The address may contain a password, so it is passed in the environment: others can see arguments. A backup that is
- * interrupted is abandoned: the next instance makes it.
+ * The address of the database may contain a password, so it is passed in the environment: others can see arguments. An
+ * interrupted backup is abandoned, and the next instance makes it.
  */
 async function spawn(
   file: string,
@@ -53,10 +53,10 @@ async function spawn(
     killSignal: 'SIGKILL',
   })
   try {
-    // Lower than that of the server.
+    // The backup gets a lower priority than the server.
     setPriority(child.pid, PRIORITY)
   } catch {
-    // It may be forbidden.
+    // Setting a priority may be forbidden.
   }
   const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
   if (code !== 0) {

@@ -40,7 +40,7 @@ export const backup: Command = {
   },
 }
 
-/** An existing folder, a name that ends with a slash, and the default are folders. */
+/** Returns the file to write. An existing folder, a name that ends with a slash, and the default are folders. */
 function fileFor(to: string): string {
   const path = resolve(to)
   const folder =
@@ -48,7 +48,7 @@ function fileFor(to: string): string {
   return folder ? join(path, backupName(new Date())) : path
 }
 
-/** Sorts by time. */
+/** Names sort by time. */
 export function backupName(time: Date): string {
   return `takeback-${time.toISOString().replace(/[:.]/g, '-')}.db`
 }

@@ -1,4 +1,4 @@
-// The entry of the binary. Its processes are started as this same file: a reader of a database, or the command line.
+// The entry of the binary, which is also the entry of the processes that it starts: a reader, or the command line.
 import { isReader, runAsBinary } from '../packaging.ts'
 import { runReader } from '../store/reader-process.ts'
 

@@ -34,13 +34,13 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
 
 export const commandNames: readonly string[] = Object.keys(loaders)
 
-/** The command that these arguments begin with. */
+/** Loads the command that the arguments begin with. */
 export function loadCommand(args: readonly string[]): Promise<Command> | undefined {
   const name = commandNames.find((one) => args.slice(0, one.split(' ').length).join(' ') === one)
   return name === undefined ? undefined : loaders[name]?.()
 }
 
-/** All of them, as the help shows them. */
+/** Loads all commands, for the help. */
 export function loadCommands(): Promise<Command[]> {
   return Promise.all(Object.values(loaders).map((load) => load()))
 }

@@ -82,7 +82,7 @@ export function missedIn(
 const WIDTH = 30
 const REDRAW_MS = 100
 
-/** A progress bar on a terminal, elsewhere a line for each table. */
+/** A progress bar on a terminal, and a line for each table elsewhere. */
 class Bar {
   readonly #began = performance.now()
   #drawn = 0

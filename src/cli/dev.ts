@@ -39,11 +39,11 @@ export const devCommand: Command = {
 }
 
 interface DevSettings {
-  /** The config. */
+  /** The config file. */
   readonly file: string
-  /** For `takeback serve`. */
+  /** The arguments of `takeback serve`. */
   readonly args: readonly string[]
-  /** Whether the database outlives a start, so that there is something to plan. */
+  /** Whether the database outlives a start, so that a migration can be planned. */
   readonly plans: boolean
   readonly yes: boolean
 }
@@ -52,7 +52,7 @@ interface DevSettings {
 const SETTLE_MS = 50
 const STOP_MS = 3000
 
-/** A server in a process of its own, which is replaced when a file changes: no module of the old one is left then. */
+/** A server in a separate process, which is replaced when a file changes, so that no old module stays loaded. */
 class DevSession {
   readonly #settings: DevSettings
   #server: Bun.Subprocess | undefined
@@ -62,7 +62,7 @@ class DevSession {
     this.#settings = settings
   }
 
-  /** Until a signal comes. */
+  /** Runs until a signal arrives. */
   async run(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, async () => {
@@ -78,12 +78,12 @@ class DevSession {
       }
       await untilChanged(changed)
       console.log('\nThe declaration has changed.')
-      // More may come of the same change.
+      // The same change may touch more files.
       await Bun.sleep(SETTLE_MS)
     }
   }
 
-  /** The declaration to start with, as the plan names it. Undefined if the server shall stay as it is. */
+  /** The digest of the declaration to start with, from the plan. Undefined if the server stays as it is. */
   async #wanted(changed: AbortSignal): Promise<string | undefined> {
     const { plans, yes, file, args } = this.#settings
     const plan = plans ? await planNow(storeArgs(args)) : await planInMemory(file)
@@ -102,7 +102,7 @@ class DevSession {
     return plan.declaration
   }
 
-  /** A question about a declaration that has changed since is withdrawn. */
+  /** Asks for confirmation. The question is cancelled if the declaration changes again. */
   async #confirmed(changed: AbortSignal): Promise<boolean> {
     try {
       return await confirm('This does more than add. Change the database?', changed)
@@ -125,9 +125,9 @@ class DevSession {
     await this.#stop()
     const server = Bun.spawn(ownCommand(['serve', ...this.#settings.args]), {
       stdio: ['ignore', 'inherit', 'inherit'],
-      // Nobody waits for a balancer here.
+      // There is no load balancer to wait for.
       env: { ...process.env, TAKEBACK_DRAIN: '0', [DEV_DECLARATION]: declaration },
-      // Nothing is sent: the channel is gone when this process ends, in whatever way, and then the server stops.
+      // Nothing is sent. The channel closes when this process ends, however it ends, and then the server stops.
       ipc() {},
     })
     this.#server = server
@@ -172,7 +172,7 @@ function untilChanged(signal: AbortSignal): Promise<void> {
 interface PrintedPlan {
   readonly refused: number
   readonly older: boolean
-  /** Its digest: the server starts with this declaration only. */
+  /** The digest of the declaration. The server starts with this declaration only. */
   readonly declaration: string
   readonly lines: readonly PrintedLine[]
 }
@@ -183,13 +183,13 @@ interface PrintedLine {
   readonly what: string
 }
 
-/** In a process of its own, since this one has loaded nothing. A text if the declaration is wrong. */
+/** Plans in a separate process, since this one has loaded nothing. Returns a text if the declaration is wrong. */
 async function planNow(args: readonly string[]): Promise<PrintedPlan | string> {
   const { out, err } = await runToEnd(['migrate', '--json', ...args])
   return out.startsWith('{') ? (JSON.parse(out) as PrintedPlan) : err.trim() || out.trim()
 }
 
-/** A database in memory is new each time: there are only mistakes to find. */
+/** A database in memory is new each time, so there are only mistakes to find. */
 async function planInMemory(file: string): Promise<PrintedPlan | string> {
   const { code, err } = await runToEnd(['types', '--config', file])
   return code === 0 ? { refused: 0, older: false, declaration: '', lines: [] } : err.trim()
@@ -207,12 +207,12 @@ async function runToEnd(args: readonly string[]): Promise<Ended> {
   return { code, out, err }
 }
 
-/** Something new, or what was kept aside before. */
+/** Whether a change only adds something, or shows what was already kept aside. */
 function isAddition({ effect, what }: PrintedLine): boolean {
   return effect === 'safe' ? /^is (a )?new/.test(what) : what === 'is kept aside'
 }
 
-/** Those flags that "takeback migrate" takes. */
+/** Returns the flags that "takeback migrate" takes. */
 function storeArgs(args: readonly string[]): string[] {
   return args.flatMap((arg, at) => {
     const name = arg.replace(/^--/, '')
@@ -220,7 +220,7 @@ function storeArgs(args: readonly string[]): string[] {
   })
 }
 
-/** The file and all that it imports, packages left out. */
+/** Returns the file and everything that it imports, without packages. */
 export function importsFrom(entry: string): string[] {
   const found = new Set([entry])
   for (const file of found) {
@@ -230,7 +230,7 @@ export function importsFrom(entry: string): string[] {
       try {
         found.add(Bun.resolveSync(path, folder))
       } catch {
-        // It is not there yet: it comes as a change of this folder.
+        // The file does not exist yet. Watching its folder shows when it is created.
         found.add(join(folder, path))
       }
     }

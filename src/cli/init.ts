@@ -36,7 +36,7 @@ export const init: Command = {
   },
 }
 
-/** Writes the files that do not exist yet. `.gitignore` keeps the database and its secret from being committed. */
+/** Writes the files that do not exist yet. `.gitignore` keeps the database and its secret out of commits. */
 function writeProject(folder: string, installed: boolean): string[] {
   const files: Record<string, string> = {
     [CONFIG]: template,
@@ -52,7 +52,7 @@ function writeProject(folder: string, installed: boolean): string[] {
   })
 }
 
-/** `npm install` writes a package.json without `type`. One that has it is not changed. */
+/** `npm install` writes a package.json without `type`. An existing `type` is not changed. */
 function addType(file: string): string[] {
   const known = parse(readFileSync(file, 'utf8'))
   if (!isRecord(known) || 'type' in known) return []
@@ -79,7 +79,7 @@ function packageOf(folder: string, installed: boolean): object {
   }
 }
 
-/** Whether `import … from 'takeback'` resolves from there. */
+/** Whether `import … from 'takeback'` resolves from this folder. */
 function isInstalled(folder: string): boolean {
   if (existsSync(join(folder, 'node_modules', 'takeback', 'package.json'))) return true
   const above = dirname(folder)

@@ -45,7 +45,7 @@ export const jobsRun: Command = {
 
 const LOOK_MS = 100
 
-/** Makes the job due, and waits until whoever took it has done it: this process does, unless a server is faster. */
+/** Makes the job due, and waits until it is done: by this process, unless a server takes it first. */
 export async function runNow({ context }: App, name: string): Promise<void> {
   const { jobs } = context.model.code
   const job = jobsOf(context).find((one) => one.name === jobWork(name))

@@ -6,7 +6,7 @@ import type { ToolResult } from '../serve/mcp/result.ts'
 import type { Command } from './arguments.ts'
 import { helpOption } from './options.ts'
 
-/** The version of the protocol between this command and the server. The program at its standard input may use another. */
+/** The version of the protocol between this command and the server. The program on standard input may use another. */
 const VERSION = '2025-11-25'
 
 export const mcpCommand: Command = {
@@ -48,7 +48,7 @@ function mcpAddress(text: string): string {
 
 type SendMessage = (method: string, params: object, signal?: AbortSignal) => Promise<Record<string, unknown>>
 
-/** Sends one message to the server: its result, or an error with what the server said. */
+/** Sends one message to the server. Returns its result, or an error with the words of the server. */
 function sender(url: string, key: string | undefined): SendMessage {
   let count = 0
   return async (method, params, signal) => {
@@ -72,7 +72,7 @@ function sender(url: string, key: string | undefined): SendMessage {
   }
 }
 
-/** The message in an answer: JSON, or one event of a stream. */
+/** Reads the message in an answer: JSON, or one event of a stream. */
 function messageIn(text: string): Record<string, unknown> {
   const [, event] = /^data: (\{.*)$/m.exec(text) ?? []
   try {

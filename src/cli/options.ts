@@ -103,7 +103,7 @@ export const passphraseOption = {
   },
 } as const satisfies Record<string, Option>
 
-/** The passphrase that seals the secret of a backup, if there is one. */
+/** The passphrase that encrypts the secret in a backup, if any. */
 export function passphraseOf(given: GivenArguments): string | undefined {
   const file = given.text('passphrase-file')
   if (file === undefined) return process.env.TAKEBACK_BACKUP_PASSPHRASE || undefined
@@ -121,7 +121,7 @@ export function flagsOf(given: GivenArguments): Flags {
   )
 }
 
-/** For a command that needs a database which outlives it. */
+/** The config for a command that needs a database which outlives it. */
 export function keptConfigOf(given: GivenArguments): Config {
   const config = readConfig(flagsOf(given), process.env)
   refuseMemory(config.database)
@@ -136,7 +136,7 @@ export function refuseMemory(location: Location): void {
 }
 
 /**
- * The variable by which "takeback dev" tells its server which declaration it has shown, by its digest. Such a server
- * migrates to no other one, and stops when "takeback dev" has ended.
+ * The variable in which "takeback dev" tells its server the digest of the declaration that it has shown. Such a server
+ * migrates to no other declaration, and stops when "takeback dev" has ended.
  */
 export const DEV_DECLARATION = 'TAKEBACK_DEV_DECLARATION'

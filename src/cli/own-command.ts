@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { commandOf } from '../packaging.ts'
 
-/** How this command line starts itself. */
+/** Returns the command that starts this command line again. */
 export function ownCommand(args: readonly string[]): string[] {
   return [...commandOf(join(import.meta.dir, 'main.ts')), ...args]
 }

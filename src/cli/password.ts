@@ -1,6 +1,6 @@
 import { StartError } from '../errors.ts'
 
-/** The first line of a pipe; on a terminal it is typed twice, without echo. */
+/** Reads the first line of a pipe. On a terminal the password is typed twice, without echo. */
 export async function askPassword(): Promise<string> {
   if (!process.stdin.isTTY) return firstLine(await Bun.stdin.text())
   const password = await askHidden('Password: ')

@@ -88,7 +88,7 @@ function shownHistory(body: string): string {
   return [...lines, ...(next === null ? [] : ['', 'There is more: use a larger --limit.'])].join('\n')
 }
 
-/** A line for each dot path: `guests  1 → 3`. */
+/** Prints a line for each dot path: `guests  1 → 3`. */
 function shownChanges(changed: Changed): string[] {
   const entries = Object.entries(changed)
   const width = Math.max(0, ...entries.map(([path]) => path.length))
@@ -153,7 +153,7 @@ export const undoCommand: Command = {
       if (total === 0) return given.text('json') === undefined ? undefined : console.log(dry)
       if (given.text('yes') === undefined && !(await confirm('Take that back?')))
         return console.log('Nothing was taken back.')
-      // Exactly what was shown, or nothing.
+      // Does exactly what was shown, or nothing.
       const done = await run(['plan', plan])
       if (given.text('json') === undefined)
         console.log(`Taken back, as operation ${(JSON.parse(done) as Undone).operation}.`)
@@ -174,7 +174,7 @@ interface Undone {
     readonly changed: Changed
   }[]
   readonly skipped: Readonly<Record<string, readonly string[]>>
-  /** What the operations have set off. */
+  /** The operations that these have caused. */
   readonly effects?: readonly { readonly operation: string; readonly actor: string | null }[]
 }
 
@@ -208,7 +208,7 @@ function filterOf(given: GivenArguments): Record<string, string> {
   return filter
 }
 
-/** `14:00` means today, in local time. */
+/** Reads a time. `14:00` means today, in local time. */
 function timeOf(name: string, text: string): string {
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
   if (hours !== undefined) {

@@ -11,14 +11,14 @@ import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, StartError } from '../errors.ts'
 import { type Actor, nobody, passesRules, system } from '../plan/viewer/actor.ts'
 
-/** What `cases` makes, as far as it can be trusted before it is looked at. */
+/** The result of `cases`, which is not checked yet. */
 interface SentCases {
   readonly given: unknown
   readonly deleted: unknown
   readonly cases: unknown
 }
 
-/** Tries all cases on a database of their own: how many there are, and a sentence for each that fails. */
+/** Tries all cases on a separate database. Returns how many there are, and a sentence for each that fails. */
 export async function tryCases(
   context: Context,
   { given, deleted = [], cases }: SentCases,
@@ -53,7 +53,7 @@ interface SentQuestion {
   readonly place: string
 }
 
-/** A sentence if it does not hold. */
+/** Tries one question. Returns a sentence if the expectation does not hold. */
 async function tryOne(
   context: Context,
   names: Names,
@@ -65,19 +65,19 @@ async function tryOne(
   if (failure === undefined) return expected === 'may' ? undefined : `${as} may ${said}, but should not.`
   if (expected === 'may') return `${as} may not ${said}, but should: ${refusalText(failure)}`
   if (passesRules(actor)) return undefined
-  // Whoever passes all rules must not be refused for the same reason: then no rule was tried.
+  // If the system is refused for the same reason, no rule was tried.
   const other = await reasonAgainst(context, system, question)
   if (other?.code !== failure.code) return undefined
   return `${as} may not ${said}, but not because of a rule: ${refusalText(failure)}`
 }
 
-/** In one line, or one for each path. */
+/** The refusal in one line, or with a line for each path. */
 function refusalText({ message, errors, denied }: Failure): string {
   const lines = [...(errors ?? [])].map(([path, sentences]) => `\n    ${path} ${sentences.join(', ')}`)
   return `${message}${lines.join('')}${denied === undefined ? '' : `\n    ${denied}`}`
 }
 
-/** `'read bookings/monday'` or `['create bookings', { … }]`. */
+/** Reads `'read bookings/monday'` or `['create bookings', { … }]`. */
 function questionOf(
   context: Context,
   names: Names,
@@ -103,7 +103,7 @@ function questionOf(
   return { question, said: `${text}${body === undefined ? '' : ` with ${JSON.stringify(body)}`}` }
 }
 
-/** An Entity that is there before the cases. */
+/** An Entity that exists before the cases. */
 interface GivenPlace {
   readonly entity: string
   readonly id: number
@@ -113,12 +113,12 @@ interface GivenPlace {
 
 class Unmade extends Error {}
 
-/** The end of a sentence about a name that is not known. */
+/** The end of a sentence about an unknown name. */
 function hintFor(name: string, known: readonly string[]): string {
   return didYouMean(name, known) || '.'
 }
 
-/** The Entities that are there, by their names: `bookings/monday`. */
+/** The given Entities, by their names: `bookings/monday`. */
 class Names {
   readonly #made = new Map<string, GivenPlace>()
   readonly #all: readonly string[]
@@ -149,7 +149,7 @@ class Names {
     return { kind: 'user', entity, id, admin: entity === model.admins }
   }
 
-  /** A body with ids in place of names. */
+  /** Returns a body with ids in place of names. */
   withIds(fields: readonly Field[], body: Values, place: string): Values {
     const found = { ...body }
     for (const field of fields) {
@@ -169,7 +169,7 @@ class Names {
     return { id: this.find(value.includes('/') ? value : `${target}/${value}`, place).id }
   }
 
-  /** Of a list, or of what is added to and removed from it. */
+  /** Replaces names in a list, or in what is added to and removed from it. */
   #ids(target: string, value: unknown, place: string): unknown {
     if (Array.isArray(value)) return value.map((one) => this.#id(target, one, place))
     if (!isRecord(value)) return value
@@ -178,7 +178,7 @@ class Names {
   }
 }
 
-/** Adds them as the system. Those that others refer to come first. */
+/** Creates the given Entities as the system. Those that others refer to come first. */
 async function addGiven(context: Context, given: unknown): Promise<Names> {
   if (
     !isRecord(given) ||

@@ -31,7 +31,7 @@ export const rulesTest: Command = {
     if (!isRecord(sent) || !('app' in sent))
       throw new StartError(`${file} must export cases as its default: export default cases(config, { … }).`)
     const url = given.text('database')
-    // Never that of the environment: it could be the one that is in use.
+    // Never the database of the environment: it could be the one in use.
     const config = readConfig({ database: url ?? IN_MEMORY }, {})
     const model = resolveFile(file, sent.app)
     if (url !== undefined) await refuseFilled(config.database)
@@ -48,7 +48,7 @@ export const rulesTest: Command = {
   },
 }
 
-/** What is given for the cases must not get into data that somebody needs. */
+/** Throws if the database has data: the given Entities must not be mixed with data that somebody needs. */
 async function refuseFilled(location: Location): Promise<void> {
   const store = await openStore(location)
   try {

@@ -14,7 +14,7 @@ ${commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`).join('\n'
   takeback --version          the version`
 }
 
-/** Runs the command that these arguments name. What it refuses is a `StartError`. */
+/** Runs the command that the arguments name. Throws a `StartError` if it refuses. */
 export async function runCommand(args: readonly string[]): Promise<void> {
   const [first = '--help'] = args
   if (['--help', '-h', 'help'].includes(first)) return console.log(await help())

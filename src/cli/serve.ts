@@ -22,7 +22,7 @@ export const serveCommand: Command = {
     const config = readConfig(flagsOf(given), process.env)
     const observer = new Observer()
     const log = logOf(observer, config.log)
-    // Without a listener, a reader that has ended would end the server.
+    // Without a listener, the server would end when the reader of its output ends.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
     const backups = config.backups && (await import('./backup-schedule.ts')).backupWork(config, observer)
     let code = 0
@@ -41,13 +41,13 @@ export const serveCommand: Command = {
   },
 }
 
-/** Somebody has agreed to the plan of this declaration, also if it is an older one. */
+/** "takeback dev" has shown the plan of this declaration, and somebody agreed to it, even if it is an older one. */
 function startOfDev(): { readonly back?: boolean; readonly shown?: string } {
   const shown = process.env[DEV_DECLARATION] ?? ''
   return shown === '' ? {} : { back: true, shown }
 }
 
-/** A promise that nobody waits for, or a timer that throws, must not end the server. */
+/** A promise that nobody awaits, or a timer that throws, must not end the server. */
 function surviveCode(observer: Observer): void {
   for (const event of ['unhandledRejection', 'uncaughtException'] as const)
     process.on(event, (error: unknown) => observer.emit({ kind: 'code_failed', error }))
@@ -57,7 +57,7 @@ const TWICE_MS = 1000
 /** Longer than a load balancer takes to notice that an instance is no longer healthy. */
 const DRAIN_MS = 5000
 
-/** Ctrl-C stops at once; a service behind a load balancer drains, so that no request is lost. */
+/** Ctrl-C stops at once. A service behind a load balancer drains, so that no request is lost. */
 function drainFor(signal: NodeJS.Signals, { drainMs }: Config): number {
   return drainMs ?? (signal === 'SIGINT' || process.stdin.isTTY ? 0 : DRAIN_MS)
 }
@@ -93,7 +93,7 @@ function stopOnSignals({ running, config, log, codeOf }: Stopping): void {
   if (process.env[DEV_DECLARATION] !== undefined) stopWithDev()
 }
 
-/** Also if "takeback dev" was killed. It may have ended before this process listened. */
+/** Stops the server when "takeback dev" ends, even if killed. It may have ended before this process listened. */
 function stopWithDev(): void {
   const stop = () => process.kill(process.pid, 'SIGTERM')
   process.on('disconnect', stop)

@@ -3,8 +3,8 @@ import { walk } from '../declare/model.ts'
 import { sampleOf } from '../openapi/sample.ts'
 
 /**
- * Shell commands, made from the declarations: log in, create an Entity with the Entities it refers to, delete it and
- * restore it.
+ * Shell commands, made from the declarations: log in, create an Entity and those it refers to, delete it, and restore
+ * it.
  */
 export function tourOf(
   model: Model,
@@ -37,7 +37,7 @@ const JSON_HEADER = '-H "Content-Type: application/json"'
 const TOKEN_HEADER = '-H "Authorization: Bearer $TOKEN"'
 const TAKE_ID = `sed -n 's/^{"id":\\([0-9]*\\).*/\\1/p'`
 
-/** The type that shows most: preferably one with a reference and an object. */
+/** Chooses the type that shows most: preferably one with a reference and an object. */
 function mostTelling(model: Model): EntityType | undefined {
   const weight = (type: EntityType) => {
     const fields = [...walk(type.fields)]
@@ -63,7 +63,7 @@ function targetsOf(type: EntityType, model: Model, seen = new Set([type.name])):
 
 function post(type: EntityType, model: Model, made: ReadonlyMap<string, string>): string {
   const body = withReferences(sampleOf(type, model) as Record<string, unknown>, type.fields, made)
-  // In single quotes for the shell; they are closed around the variables with ids.
+  // The text is in single quotes for the shell, which are closed around the variables with ids.
   const text = JSON.stringify(body)
     .replaceAll("'", "'\\''")
     .replace(/"\$([A-Z0-9_]+)"/g, `'$$$1'`)
@@ -88,7 +88,7 @@ function withReferences(
   return Object.fromEntries(filled)
 }
 
-/** The Entity that was created before, or as few ids as the list needs. */
+/** Refers to the Entity created before, or to as few ids as the list needs. */
 function tourMembers(variable: string | undefined, min: number): object[] {
   return variable === undefined
     ? Array.from({ length: min }, (_, at) => ({ id: at + 1 }))

@@ -90,7 +90,7 @@ async function trashedOf({ context }: App, plan: Plan, before: string): Promise<
   }))
 }
 
-/** Entities that others still refer to are tried again once some of those are gone. */
+/** Purges all Entities. Those that others still refer to are tried again once some of these are gone. */
 async function purgeAll(
   { context }: App,
   found: readonly TrashedEntity[],
@@ -107,7 +107,7 @@ async function purgeAll(
         purged++
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        // It was purged together with another one.
+        // The Entity was purged together with another one.
         if (error.code === 'not_found') purged++
         else
           kept.push({
@@ -131,7 +131,7 @@ function countsOf(found: readonly TrashedEntity[]): Map<string, number> {
   return counts
 }
 
-/** Nothing is older. */
+/** No Entity is older than this. */
 const AGE_MAX = 200 * 365 * 86_400_000
 
 function ageOf(text: string): number {

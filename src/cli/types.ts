@@ -24,7 +24,7 @@ export const typesCommand: Command = {
   },
 }
 
-/** What TypeScript must know of a declaration, as a file of types. It has what `declare/infer.ts` reads. */
+/** Returns what TypeScript must know of a declaration, as a file of types that `declare/infer.ts` reads. */
 export function declaredTypes(declaration: unknown, name: string): string {
   const { entities, routes } = recordOf(declaration)
   const api = { entities: mapped(entities, entityShape), routes: mapped(routes, routeShape) }
@@ -59,7 +59,7 @@ function routeShape({ body }: Shape): Shape {
   return body === undefined ? {} : { body: fieldShape(recordOf(body)) }
 }
 
-/** That a value is there matters, not which one: a default can be an expression, and a rule is nobody's business. */
+/** Only the presence of a value matters: a default can be an expression, and rules are not made public. */
 function fieldShape({
   type,
   values,
@@ -86,7 +86,7 @@ function fieldShape({
 
 const named = (value: unknown): Shape => mapped(value, () => ({}))
 
-/** As a literal type. */
+/** Prints a value as a literal type. */
 function printed(value: unknown, indent = ''): string {
   if (Array.isArray(value)) return `readonly [${value.map((one) => JSON.stringify(one)).join(', ')}]`
   if (!isRecord(value)) return JSON.stringify(value)

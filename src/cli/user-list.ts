@@ -40,7 +40,7 @@ interface ListedUser {
   readonly user: string
   readonly email: string
   readonly created_at: string
-  /** For types with `verify`. */
+  /** Present for types with `verify`. */
   readonly verified?: boolean
 }
 

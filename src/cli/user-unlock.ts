@@ -45,7 +45,7 @@ export const userUnlock: Command = {
   },
 }
 
-/** Passkeys too: where a second factor is required, they count as one. */
+/** Removes passkeys too: if a second factor is required, they count as one. */
 async function removeFactors({ context }: App, owner: FactorOwner): Promise<void> {
   const removed = await context.factors.remove(owner)
   const passkeys = await context.passkeys.removeAll(owner)

@@ -87,7 +87,7 @@ export function loginType({ context }: App, entity: string): EntityType {
   )
 }
 
-/** `--set address.city=Bonn --set seats=3`: the value is JSON unless the field is a text. */
+/** Reads `--set address.city=Bonn --set seats=3`. Values are JSON unless the field is a text. */
 function assign(type: EntityType, pairs: readonly string[]): object {
   const values: Record<string, unknown> = {}
   const fields = new Map([...walk(type.fields)].map((field): [string, Field] => [field.path, field]))

@@ -21,14 +21,14 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
   const files = exposedFiles(config.database)
   if (files.length > 0) context.observer.emit({ kind: 'database_exposed', files })
   if (config.explainDenials) context.observer.emit({ kind: 'denials_explained' })
-  // Programs collect a JSON log, so the password goes elsewhere.
+  // Programs collect a JSON log, so the password must not go there.
   const pretty = config.log === 'pretty'
   if (first !== '' && pretty) log.print(first)
   if (first !== '' && !pretty) process.stderr.write(`${first}\n`)
   if (pretty) log.print('Press Ctrl-C to stop.')
 }
 
-/** Where the account of the first admin can be made; empty once somebody has one. */
+/** Says where to create the account of the first admin; empty once somebody has one. */
 async function howToBegin({ context, url }: Running, config: Config): Promise<string> {
   const offer = await openOffer(context)
   if (offer === undefined) return ''
@@ -38,7 +38,7 @@ async function howToBegin({ context, url }: Running, config: Config): Promise<st
     : `\nThere is no admin yet. Create your account with\n\n  POST /api/auth/first-admin/ {"email", "password", "token": "${token}"}\n`
 }
 
-/** Only if there never was one: a deleted admin is not silently replaced. */
+/** Creates the first admin only if there never was one: a deleted admin is not silently replaced. */
 async function makeFirstAdmin(
   { context, url }: Running,
   { adminEmail }: Config,
@@ -50,7 +50,7 @@ async function makeFirstAdmin(
   if (any !== undefined) return undefined
   const email = adminEmail ?? 'admin@example.com'
   const password = randomPassword()
-  // Only the first start of all needs these.
+  // Only the very first start needs these.
   const [{ tourOf }, { addUser }] = await Promise.all([import('./tour.ts'), import('./user.ts')])
   try {
     const added = Number((await addUser({ context }, admins, { email, password })).split('/')[1])

@@ -26,7 +26,7 @@ import { apiErrorOf, NotInPlan } from './errors.ts'
 import { type Acting, type Asked, InnerCall } from './inner-call.ts'
 import { asSent } from './json.ts'
 
-/** The API as the user's code calls it: the endpoints themselves, with an Actor. */
+/** The API for the user's code: calls the endpoints themselves, with an Actor. */
 export function apiOf(context: Context, acting: Acting): object {
   const made = new Map<string, unknown>()
   const make = (name: string): unknown => {
@@ -39,7 +39,7 @@ export function apiOf(context: Context, acting: Acting): object {
   }
   return new Proxy(Object.freeze({}), {
     get(_, name) {
-      // `await` and the console ask for such names.
+      // `await` and `console.log` look up such names.
       if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined
       if (!made.has(name)) made.set(name, make(name))
       return made.get(name)
@@ -47,7 +47,7 @@ export function apiOf(context: Context, acting: Acting): object {
   })
 }
 
-/** Jobs and reactions pass every rule already, and stay who they are. */
+/** Jobs and reactions already pass every rule, and keep their name. */
 function asSystem(acting: Acting): Acting {
   const { actor } = acting.caller
   if (passesRules(actor) && userOf(actor) === undefined) return acting
@@ -59,7 +59,7 @@ interface CallResult {
   readonly operation: string | null
 }
 
-/** What an endpoint answers, or the error that code can catch. */
+/** Returns the answer of an endpoint, or throws an error that the user's code can catch. */
 async function answerOf(acting: Acting, run: () => AnyAnswer | Promise<AnyAnswer>): Promise<CallResult> {
   try {
     if (acting.signal.aborted)
@@ -172,7 +172,7 @@ function refuseWrites({ readsOnly }: Acting, { method }: Pick<ServerEndpoint, 'm
   if (readsOnly && method !== 'GET') throw new NotInPlan()
 }
 
-/** As a URL has them: `true` is 1, and what is left out is not there. */
+/** Formats options as in a URL: `true` is 1, and `undefined` is left out. */
 function withQuery(options: object, equal: Record<string, string> = {}): Pick<Asked, 'query'> {
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined && value !== false)
@@ -181,7 +181,7 @@ function withQuery(options: object, equal: Record<string, string> = {}): Pick<As
   return Object.keys(query).length === 0 ? {} : { query }
 }
 
-/** One operation: all of them or none. */
+/** Writes all parts or none, as one operation. */
 async function runBatch(context: Context, acting: Acting, parts: unknown): Promise<BatchResult> {
   const { value, operation } = await callServer(context, acting, writeBatch, () => ({
     body: (Array.isArray(parts) ? parts : [parts]).map((one) => sentPart(asSent(one))),
@@ -192,7 +192,7 @@ async function runBatch(context: Context, acting: Acting, parts: unknown): Promi
 
 const KINDS = { create: 'POST', update: 'PATCH', delete: 'DELETE', restore: 'DELETE' } as const
 
-/** `{ update: 'rooms', id: 5, body }` as the batch endpoint takes it. It reports what is wrong with it. */
+/** Converts `{ update: 'rooms', id: 5, body }` for the batch endpoint, which reports all errors. */
 function sentPart(part: unknown): unknown {
   if (!isRecord(part)) return part
   const kind = (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((one) => Object.hasOwn(part, one))

@@ -1,16 +1,16 @@
 import { ApiError, InvalidData } from '../declare/refusals.ts'
 import { type Code, catalogue, type Errors, Failure, note, shownErrors } from '../errors.ts'
 
-/** The failure behind an error of the API. */
+/** The failure that an error of the API was made from. */
 interface ErrorOrigin {
   readonly failure: Failure
-  /** The same, if the caller could have met it as well: then it tells them nothing new. */
+  /** The same failure, if the caller could have got it too: then it tells them nothing new. */
   readonly asCaller: Failure | undefined
 }
 
 const origins = new WeakMap<ApiError, ErrorOrigin>()
 
-/** A failure as the user's code gets it. Errors outside the catalogue stay as they are. */
+/** Converts a failure for the user's code. Errors outside the catalogue stay as they are. */
 export function apiErrorOf(error: unknown, asCaller: boolean): unknown {
   if (!(error instanceof Failure)) return error
   const { code, message, errors } = error
@@ -23,12 +23,12 @@ export function apiErrorOf(error: unknown, asCaller: boolean): unknown {
   return made
 }
 
-/** What an error of the API was made from; undefined for one that the user's code has made. */
+/** Returns the failure that an error of the API was made from; undefined if the user's code made the error. */
 export function originOf(error: unknown): ErrorOrigin | undefined {
   return error instanceof ApiError ? origins.get(error) : undefined
 }
 
-/** An error with a code of the catalogue that code has made itself: it is the answer of a route. */
+/** Returns a failure for an error that the user's code made with a code of the catalogue: a route answers with it. */
 export function passedOn(error: unknown): Failure | undefined {
   if (!(error instanceof ApiError) || origins.has(error)) return undefined
   const { code, status, message } = error
@@ -44,7 +44,7 @@ function errorsOf({ errors: given = {} }: ApiError): Errors {
   return errors
 }
 
-/** What code has thrown to refuse a request, as a failure; undefined if it is something else. */
+/** Returns a failure for an error that the user's code threw to refuse a request; undefined for other errors. */
 export function refusalOf(error: unknown): Failure | undefined {
   if (!(error instanceof ApiError) || origins.has(error)) return undefined
   if (error instanceof InvalidData) return new Failure('invalid_data', { errors: errorsOf(error) })
@@ -53,7 +53,7 @@ export function refusalOf(error: unknown): Failure | undefined {
     : undefined
 }
 
-/** Code that runs for an agent has tried to write: that would not be in the plan. */
+/** Thrown if code that runs for an agent tries to write: the write would not be in the plan. */
 export class NotInPlan extends Failure {
   constructor() {
     const message = 'Code that runs for an agent may only read: what it writes would not be in the plan.'
@@ -61,7 +61,7 @@ export class NotInPlan extends Failure {
   }
 }
 
-/** Whether a failure is about the server and not about what was asked: it is the answer, whoever met it. */
+/** Whether a failure is about the server and not about the request: then it is the answer, whoever got it. */
 export function isOurs(failure: Failure): boolean {
   const { code } = failure
   return catalogue[code].status >= 500 || code === 'busy' || failure instanceof NotInPlan

@@ -6,7 +6,7 @@ import { CodeFailed, guarded } from './guard.ts'
 
 const never = new AbortController().signal
 
-/** What code that throws this ends with. */
+/** Returns how code that throws this ends. */
 async function outcome(thrown: unknown): Promise<unknown> {
   return guarded({ name: 'it', until: never, run: () => Promise.reject(thrown) }).catch((error) => error)
 }

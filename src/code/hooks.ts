@@ -8,7 +8,7 @@ import { guarded } from './guard.ts'
 import { asSent } from './json.ts'
 import { meOf } from './me.ts'
 
-/** Runs the hook of a type: the body as it is to be written. The hook may change the one that it gets, or return another. */
+/** Runs the hook of a type, and returns the body to write. The hook may change its argument, or return another body. */
 export async function runHook(context: Context, run: HookRun): Promise<object> {
   const { plan, hook, before, caller, until, depth } = run
   const name = `entities.${plan.type.name}.before.${hook}`
@@ -33,7 +33,7 @@ export async function runHook(context: Context, run: HookRun): Promise<object> {
   })
 }
 
-/** A hook is code of the app: it has the rights of the user, even where the key that calls is for a few types only. */
+/** A hook is code of the app: it has all rights of the user, even if the calling key is for a few types only. */
 function unscoped(caller: Caller): Caller {
   if (caller.actor.kind !== 'key') return caller
   const { scope: _, ...actor } = caller.actor

@@ -3,18 +3,18 @@ import type { Preconditions } from '../api/context.ts'
 import { Query } from '../api/query.ts'
 import type { Caller } from '../plan/viewer/actor.ts'
 
-/** For whom code calls the API, and for how long it may. */
+/** For whom the user's code calls the API, and for how long. */
 export interface Acting {
   readonly caller: Caller
   /** Aborted when the code has taken too long, or the server stops. */
   readonly signal: AbortSignal
-  /** How many calls from code this one is inside of. */
+  /** How deep this call is nested in other calls from the user's code. */
   readonly depth: number
-  /** Whether it may only read, even as the system: code that runs for an agent, whose writes must all be in its plan. */
+  /** Whether it may only read, even as the system. True for an agent, whose writes must all be in its plan. */
   readonly readsOnly?: boolean
 }
 
-/** What a call from code has. */
+/** The input of a call from the user's code. */
 export interface Asked {
   readonly id?: string
   readonly query?: Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import type { Recurring } from '../work/recurring.ts'
 import { apiOf } from './api.ts'
 import { CodeFailed } from './guard.ts'
 
-/** The jobs of the declaration, as recurring work. */
+/** The declared jobs, as recurring work. */
 export function jobsOf(context: Context): Recurring[] {
   return context.model.code.jobs.map((job) => ({
     name: jobWork(job.name),
@@ -15,7 +15,7 @@ export function jobsOf(context: Context): Recurring[] {
   }))
 }
 
-/** It writes through the lease: an instance that was frozen cannot write any more once another one has taken over. */
+/** Runs a job. It writes through the lease: a frozen instance cannot write once another one has taken over. */
 async function runJob(context: Context, job: JobType, { store, signal }: Job): Promise<void> {
   const actor = { kind: 'job', name: job.name } as const
   const caller = { actor, session: undefined, expired: false }
@@ -27,13 +27,13 @@ async function runJob(context: Context, job: JobType, { store, signal }: Job): P
   }
 }
 
-/** Waits no longer once the signal is aborted: what goes on after that cannot call the API. */
+/** Stops waiting when the signal is aborted. The code may go on, but can no longer call the API. */
 export async function untilAborted(signal: AbortSignal, run: () => unknown): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const stop = () => reject(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   const running = Promise.try(run)
-  // Nobody may be left to hear of it.
+  // Nobody may be left to handle the error.
   running.catch(() => {})
   aborted.catch(() => {})
   try {

@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 
-/** What code hands over, as if it had been sent: a Date is its text, `undefined` is not there. */
+/** Converts a value as if it had been sent as JSON: a Date becomes a text, `undefined` is left out. */
 export function asSent(value: unknown): unknown {
   const text = JSON.stringify(value)
   if (text === undefined) return undefined

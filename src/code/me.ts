@@ -2,7 +2,7 @@ import { askedBy, type Context } from '../api/context.ts'
 import { entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, system, userOf } from '../plan/viewer/actor.ts'
 
-/** Who calls, as code gets them: their Entity, and the name of their type. `null` if it is no user. */
+/** Returns the caller for the user's code: their Entity and the name of its type. `null` if it is no user. */
 export async function meOf({ plans, store }: Context, actor: Actor): Promise<object | null> {
   const user = userOf(actor)
   const plan = user && plans.get(user.entity)

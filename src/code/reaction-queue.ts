@@ -8,10 +8,10 @@ import { apiOf } from './api.ts'
 import { CodeFailed } from './guard.ts'
 import { untilAborted } from './jobs.ts'
 
-/** What the queue, the cursor and the actors of reactions are called. */
+/** The name of the queue, the cursors and the actors of reactions. */
 export const REACTIONS = 'reactions'
 
-/** A change that is to be reacted to. Its values are in the journal alone. */
+/** A change to react to. Its values are only in the journal. */
 export interface ReactionTask {
   readonly reaction: string
   readonly entity: string
@@ -28,7 +28,7 @@ async function runReaction(context: Context, job: TaskJob): Promise<void> {
   const task = job.payload as ReactionTask
   refuseDropped(task.entity)
   const reaction = context.model.code.reactions.find(({ name }) => name === task.reaction)
-  // An instance with another declaration may know it.
+  // An instance with another declaration may know the reaction.
   if (reaction === undefined) throw new Error(`The declaration here has no reaction ${task.reaction}.`)
   const change = await changeOf(context, task)
   if (change === undefined) return
@@ -49,7 +49,7 @@ function nameOf({ name }: ReactionType, { entity, id }: ReactionTask): string {
   return `${REACTIONS}.${name} of ${entity}/${id}`
 }
 
-/** The change, in today's form; undefined if its values were erased since: then there is nothing to react to. */
+/** Returns the change in the present form; undefined if its values were erased: then there is nothing to react to. */
 async function changeOf(context: Context, task: ReactionTask): Promise<object | undefined> {
   const { entity, id, version, operation } = task
   const found = await context.feed.change(entity, id, version)

@@ -9,8 +9,8 @@ import type { Task } from '../work/queues.ts'
 import { REACTIONS, type ReactionTask } from './reaction-queue.ts'
 
 /**
- * One for each type that has reactions: each makes tasks of the changes of its type, once and in order. Each has a cursor
- * of its own, so that the first reaction of a type begins when it is declared.
+ * One follower for each type with reactions. Each makes tasks from the changes of its type, once and in order. Each has
+ * its own cursor, so that the first reaction of a type begins when it is declared.
  */
 export function reactionFollowers(context: Context): Follower[] {
   return [...reactingTypes(context)].map((entity) => {
@@ -25,7 +25,7 @@ export function reactionFollowers(context: Context): Follower[] {
   })
 }
 
-/** Reactions of a type that are declared again long afterwards begin then, and not where they once stopped. */
+/** If reactions of a type are declared again long afterwards, they begin then, not where they once stopped. */
 export async function dropFormerCursors(context: Context): Promise<void> {
   await context.cursors.dropIdle(`${REACTIONS}/`, [...reactingTypes(context)].map(cursorOf))
 }
@@ -41,7 +41,7 @@ function cursorOf(entity: string): string {
 /** How many depths are remembered. */
 const DEPTHS = 1000
 
-/** The changes of one type, and the tasks that they make. */
+/** Makes tasks from the changes of one type. */
 class ReactingChanges {
   readonly #context: Context
   readonly #reactions: readonly ReactionType[]
@@ -75,13 +75,13 @@ class ReactingChanges {
       .filter((one) => one.kinds.some((known) => known === kind))
       .map(({ name }) => ({
         queue: REACTIONS,
-        // One after another for each Entity; one that is stuck does not hold up the others.
+        // Changes of one Entity run one after another. If one is stuck, other Entities go on.
         key: `${entity}/${id}`,
         payload: { reaction: name, entity, id: Number(id), version, operation } satisfies ReactionTask,
       }))
   }
 
-  /** Whether reactions have set off each other too often. */
+  /** Whether reactions have caused each other too often. */
   async #isLoop({ id, actor, cause }: FeedOperation): Promise<boolean> {
     if (cause === null) return false
     const depth = (await this.#depthOf(cause)) + 1
@@ -92,7 +92,7 @@ class ReactingChanges {
     return true
   }
 
-  /** How many operations are behind this one, each set off by the one before. */
+  /** How many operations led to this one, each caused by the one before. */
   async #depthOf(id: string): Promise<number> {
     const known = this.#depths.get(id)
     if (known !== undefined) return known

@@ -16,7 +16,7 @@ import { guarded } from './guard.ts'
 import { meOf } from './me.ts'
 import { noteDeadTargets } from './targets.ts'
 
-/** The endpoints of the user's own: they keep to the contract as all others do. */
+/** The endpoints of the user's own routes. They keep to the contract like all others. */
 export function routeEndpoints(model: Model, known: Endpoints): ServerEndpoint[] {
   const made: ServerEndpoint[] = []
   for (const route of model.code.routes) {
@@ -27,7 +27,7 @@ export function routeEndpoints(model: Model, known: Endpoints): ServerEndpoint[]
   return made
 }
 
-/** Two paths that one request could mean. */
+/** Throws if one request could mean two paths. */
 function refuseShadow({ key, method, path }: RouteType, model: Model, { server, entity }: Endpoints): void {
   const taken = [
     ...server,
@@ -95,7 +95,7 @@ function admitCaller({ admitted, method }: RouteType, actor: Actor): void {
   throw actor.kind === 'nobody' ? signInFirst() : new Failure('forbidden')
 }
 
-/** A route does whatever its code does: it is not for keys of some types only, nor to write with keys that may not. */
+/** A route can do anything: it is not for keys of some types only, nor, if it may write, for keys that may not. */
 function refuseKey({ entities, readOnly, agent }: KeyScope, method: RouteType['method']): void {
   if (entities !== undefined || (method !== 'GET' && (readOnly || agent))) throw new Failure('forbidden')
 }

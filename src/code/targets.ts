@@ -5,7 +5,7 @@ import { dottedPath, memberId, noteReference, type Values } from '../declare/val
 import type { Errors } from '../errors.ts'
 import { system } from '../plan/viewer/actor.ts'
 
-/** Notes references of a body that point at nothing that lives, as a create does. */
+/** Notes references in a body to Entities that are not live, as a create does. */
 export async function noteDeadTargets(
   context: Context,
   fields: readonly Field[],

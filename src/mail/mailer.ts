@@ -13,7 +13,7 @@ export interface MailSettings {
 
 export interface Mail extends MailText {
   readonly to: string
-  /** A name for its file. */
+  /** The name of its file. */
   readonly name: string
 }
 
@@ -32,7 +32,7 @@ export class Mailer {
     const message = await this.#transmit(mail, smtp === undefined ? TO_FILES : smtpOptions(smtp))
     if (smtp !== undefined || message === undefined) return
     const file = join(outbox, `${mail.name}.eml`)
-    // It has a link that lets whoever reads it in.
+    // A mail has a link that lets its reader log in.
     await mkdir(outbox, { recursive: true, mode: 0o700 })
     await writeFile(file, message, { mode: 0o600 })
     await chmod(file, 0o600)
@@ -45,7 +45,7 @@ export class Mailer {
     try {
       const { message } = await transport.sendMail({
         from: this.#settings.from,
-        // An object: a comma in an address must not make two of it.
+        // An object, so that a comma in an address does not make two addresses.
         to: { name: '', address: to },
         subject,
         text,
@@ -73,7 +73,7 @@ function smtpOptions({ protocol, hostname, port, username, password }: URL): Opt
     host,
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
-    // A password is never sent in the clear, unless it stays on this machine.
+    // A password is never sent unencrypted, unless it stays on this machine.
     requireTLS: !secure && username !== '' && !/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host),
     ...(username !== '' && {
       auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
@@ -85,7 +85,7 @@ function smtpOptions({ protocol, hostname, port, username, password }: URL): Opt
   }
 }
 
-/** The recipient or the message is refused for good (RFC 5321, section 4.2.1): no retry can help. */
+/** Whether the recipient or the message is refused for good (RFC 5321, section 4.2.1): then no retry can help. */
 function isRefused(error: unknown): boolean {
   const { code, responseCode = 0 } = error as { code?: string; responseCode?: number }
   return (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode >= 500

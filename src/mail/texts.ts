@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { MailKind, MailText } from '../declare/mail.ts'
 
-/** Takeback's own mails: short and plain. */
+/** The texts of Takeback's own mails, which are short and plain. */
 interface Words {
   readonly subject: string
   readonly intro: string
@@ -78,7 +78,7 @@ function wrapped(paragraph: string): string {
   return lines.join('\n')
 }
 
-/** The text of a declaration's own function, if it is one. */
+/** Checks the result of a function in the declaration. */
 export function checkedText(made: unknown, kind: MailKind): MailText {
   const { subject, text, html } = (typeof made === 'object' && made !== null ? made : {}) as Record<
     string,

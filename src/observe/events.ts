@@ -3,42 +3,42 @@
  * Observer. A new kind is a member here, and its line of the log is one in `lines.ts`.
  */
 export interface Events {
-  /** A request, and what was answered. */
+  /** A request, and its answer. */
   request_answered: {
     readonly method: string
-    /** With its query, but never with a token. */
+    /** The path with its query, but never with a token. */
     readonly path: string
     readonly status: number
     readonly ms: number
     readonly requestId: string
     readonly actor: string | null
-    /** Of the client, in one spelling. */
+    /** The address of the client, normalised. */
     readonly address: string
-    /** For a login: the digest of the account. */
+    /** For a login: the digest that names the account. */
     readonly account?: string | undefined
-    /** Of an agent: the tool that it used, and the status that the same call has over HTTP. */
+    /** For an agent: the tool that it used, and the status that the same call has over HTTP. */
     readonly tool?: { readonly name: string; readonly status: number } | undefined
   }
-  /** Our own mistake, or a database that is away. The client is never sent the `error`. */
+  /** Our own mistake, or a database that cannot be reached. The `error` is never sent to the client. */
   request_failed: { readonly message: string; readonly error: unknown; readonly requestId: string }
-  /** Reactions have set off each other too often: nothing reacts to this operation. */
+  /** Reactions have caused each other too often: nothing reacts to this operation. */
   reaction_loop: { readonly actor: string; readonly operation: string }
-  /** Somebody came back from a provider, but could not be logged in: the code of the failure, and its reasons. */
+  /** Somebody came back from a provider, but could not be logged in. Has the code of the failure and its reasons. */
   provider_login_failed: {
     readonly provider: string
     readonly code: string
     readonly reasons: readonly string[]
   }
-  /** Code of the user's has failed where nobody waited for it. */
+  /** The user's code has failed while nobody was waiting for it. */
   code_failed: { readonly error: unknown }
-  /** How somebody logs in was changed: by whom, and what was done. */
+  /** The credentials of a user were changed: by whom, and how. */
   credential_changed: {
     readonly what: 'The second factor' | 'A passkey'
     readonly account: string
     readonly change: 'set up' | 'added' | 'removed' | 'given new recovery codes'
     readonly by: string
   }
-  /** A request has X-Forwarded-For, but no proxy is trusted. Told once. */
+  /** A request has X-Forwarded-For, but no proxy is trusted. Emitted once. */
   proxy_not_trusted: { readonly peer: string }
 
   /** `console` and `docs` are the addresses of the console and of the reference, if they are served. */
@@ -48,34 +48,34 @@ export interface Events {
     readonly console: string | undefined
     readonly docs: string | undefined
   }
-  /** Others on this machine can open these files of the database. */
+  /** Other users of this machine can open these files of the database. */
   database_exposed: { readonly files: readonly string[] }
-  /** Refusals name the rules behind them. */
+  /** Refusals name the rules that denied the request. */
   denials_explained: object
-  /** It goes on serving for so long. */
+  /** The server goes on serving for this many milliseconds. */
   stopping: { readonly ms: number }
   stopped: object
   /** The database could not be written to: the process is about to end. */
   database_lost: { readonly error: unknown }
-  /** The database does not answer or takes no writes any more, as whoever asks for the health finds out; or it does again. */
+  /** A health check found that the database does not answer or takes no writes, or that it does again. */
   database_away: { readonly message: string }
   database_back: object
 
-  /** Background work of this name was done, or has failed. */
+  /** Background work was done, or has failed. */
   work_done: { readonly work: string; readonly ms: number }
   work_failed: { readonly work: string; readonly error: unknown }
-  /** Another instance has taken over what this one was at. */
+  /** Another instance has taken over the work of this one. */
   lease_lost: { readonly work: string }
   task_done: { readonly queue: string; readonly id: number; readonly ms: number }
-  /** It is tried again after a pause. */
+  /** A task has failed, and is tried again after a pause. */
   task_failed: TaskFailure & { readonly pauseMs: number }
-  /** It has failed too often, and is not tried any more. */
+  /** A task has failed too often, and is not tried again. */
   task_set_aside: TaskFailure
   /** There is no SMTP server: a mail is in this file. */
   mail_written: { readonly file: string }
   /** Retention has cut changes from the journal that this follower had not read yet. */
   journal_cut: { readonly follower: string }
-  /** Retention has erased an Entity from the trash, and all that went with it: so many Entities. */
+  /** Retention has erased an Entity from the trash, and what went with it. `entities` counts all of them. */
   purged: {
     readonly entity: string
     readonly id: number
@@ -84,9 +84,9 @@ export interface Events {
   }
   /** Retention erases nothing: the clock may be wrong. */
   clock_doubted: { readonly doubt: string }
-  /** The journal has times up to `until`, so many milliseconds ahead of the clock. Told once an hour. */
+  /** The journal has times up to `until`, which is `ms` ahead of the clock. Emitted once an hour. */
   journal_ahead: { readonly until: string; readonly ms: number }
-  /** `lastChange` is the place in the journal of the last change in it. */
+  /** A backup was made. `lastChange` is the position of the last change in it. */
   backup_made: {
     readonly file: string
     readonly bytes: number
@@ -105,10 +105,10 @@ interface TaskFailure {
   readonly queue: string
   readonly id: number
   readonly key: string | null
-  /** How often it was begun. */
+  /** How often the task was started. */
   readonly attempts: number
   readonly error: unknown
 }
 
-/** One of them. */
+/** One event. */
 export type ServerEvent = { [Kind in keyof Events]: { readonly kind: Kind } & Events[Kind] }[keyof Events]

@@ -1,14 +1,14 @@
 import type { Events } from './events.ts'
 
-/** A line of the log that is about no answer. */
+/** A line of the log that is not about an answer. */
 export type Line =
-  /** What people should know, with fields for programs. */
+  /** Information for people, with fields for programs. */
   | {
       readonly level: 'info'
       readonly message: string
       readonly fields?: Readonly<Record<string, string>>
     }
-  /** What goes on, but should be mended. */
+  /** Something that does not stop the server, but should be fixed. */
   | {
       readonly level: 'warning'
       readonly message: string
@@ -26,7 +26,7 @@ export type Line =
 /** Events with a plain line. */
 type Plain = Omit<Events, 'request_answered'>
 
-/** What people read of an event; undefined where they read nothing. */
+/** Returns the line for an event; undefined if it has none. */
 export function lineOf<Kind extends keyof Plain>(kind: Kind, event: Plain[Kind]): Line | undefined {
   return lines[kind](event)
 }
@@ -76,7 +76,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     error,
     last: true,
   }),
-  // Not logged: health checks show it, and each failed request is logged.
+  // Not logged: health checks show it, and every failed request is logged.
   database_away: () => undefined,
   database_back: () => undefined,
 
@@ -139,11 +139,11 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     message: 'Instances could not share their rate limit counts',
     error,
   }),
-  // The log says so itself, once it can write again.
+  // The log reports this itself, once it can write again.
   log_lines_dropped: () => undefined,
 }
 
-/** In days, hours, minutes or seconds, whichever fits best. */
+/** Formats a time in days, hours, minutes or seconds, whichever fits best. */
 function spanOf(ms: number): string {
   const units = [
     ['days', 86_400_000],

@@ -4,15 +4,15 @@ import { budget } from '../budget.ts'
 const AGAIN_MS = 20
 
 interface Watch {
-  /** Told at once, each time. */
+  /** Called at once, each time lines are dropped. */
   dropped(lines: number): void
-  /** The line that says how many are missing, once lines can be written again. */
+  /** Returns the line that says how many lines are missing, once lines can be written again. */
   notice(dropped: number): string
 }
 
 /**
- * Where the lines of the log go. What cannot be written is dropped and counted: a full disk, or a reader that has ended
- * or hangs, is no reason to stop serving. Once lines can be written again, the first one says how many are missing.
+ * Writes the lines of the log. Those that cannot be written are dropped and counted: a full disk, or a reader that has
+ * ended or hangs, is no reason to stop serving. Once lines can be written again, the first says how many are missing.
  */
 export class LogOutput {
   readonly #descriptor: number
@@ -22,7 +22,7 @@ export class LogOutput {
   #whenDone: (() => void)[] = []
   #writes = false
   #dropped = 0
-  /** The end of what was written is half a line. */
+  /** Whether the output ends in the middle of a line. */
   #torn = false
 
   constructor(descriptor: number, watch: Watch) {
@@ -71,7 +71,7 @@ export class LogOutput {
     })
   }
 
-  /** Writes all of it, or as much as can be: how much that was. */
+  /** Writes all bytes, or as many as possible, and reports how many. */
   #send(bytes: Buffer, done: (written: number) => void, from = 0): void {
     write(this.#descriptor, bytes, from, bytes.length - from, null, (error, count) => {
       if (error?.code === 'EAGAIN') setTimeout(() => this.#send(bytes, done, from), AGAIN_MS)

@@ -18,7 +18,7 @@ const answered = {
 } as const
 const operation = '01900000-0000-7000-8000-000000000000'
 
-/** Each event, its line as people read it, and as programs do: `T` and `C` stand for the time and the clock. */
+/** Each event, with its line for people and its line for programs. `T` and `C` stand for the time and the clock. */
 const lines: readonly (readonly [event: ServerEvent, pretty: string, json: string])[] = [
   [
     answered,

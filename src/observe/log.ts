@@ -10,7 +10,7 @@ type Write = (text: string, done?: () => void) => void
 const STANDARD_OUTPUT = 1
 const CLOSE_MS = 1000
 
-/** A log of all that an Observer passes on. */
+/** Makes a log of all events of an Observer. */
 export function logOf(observer: Observer, format: LogFormat, write?: Write): Log {
   const output = new LogOutput(STANDARD_OUTPUT, {
     dropped: (lines) => observer.emit({ kind: 'log_lines_dropped', lines }),
@@ -21,7 +21,7 @@ export function logOf(observer: Observer, format: LogFormat, write?: Write): Log
   return log
 }
 
-/** Structured lines on standard output, gathered for a moment so that a busy server does not write for each of them. */
+/** Structured lines on standard output. They are buffered for a moment, so that a busy server writes less often. */
 export class Log {
   readonly #format: LogFormat
   readonly #write: Write
@@ -38,7 +38,7 @@ export class Log {
     else this.#tell(lineOf(event.kind, event))
   }
 
-  /** Text for people, as it is. */
+  /** Prints a text for people, unchanged. */
   print(text: string): void {
     this.#put(text)
     this.flush()
@@ -51,13 +51,13 @@ export class Log {
     this.#write(`${lines.join('\n')}\n`)
   }
 
-  /** Resolves when everything has left, or when nobody takes it. */
+  /** Resolves when everything is written, or when nobody reads it. */
   close(): Promise<void> {
     this.flush()
     return Promise.race([new Promise<void>((done) => this.#write('', done)), Bun.sleep(CLOSE_MS)])
   }
 
-  /** Stands before the first line that could be written again. */
+  /** The line before the first one that could be written again. */
   droppedNotice(dropped: number): string {
     const lines = dropped === 1 ? '1 line of the log' : `${dropped} lines of the log`
     const line: Line = { level: 'warning', message: `${lines} could not be written`, fields: { dropped } }
@@ -92,7 +92,7 @@ export class Log {
     if (line.level === 'info' || (line.level === 'error' && line.last)) this.flush()
   }
 
-  /** Many requests fall into one millisecond. */
+  /** Formats the time once per millisecond, which many requests share. */
   #now(): string {
     const now = Date.now()
     if (now !== this.#time.at) this.#time = { at: now, text: new Date(now).toISOString() }
@@ -127,14 +127,14 @@ function detailOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** What became of a login. */
+/** The outcome of a login. */
 function outcomeOf(status: number): string {
   if (status === 200) return 'ok'
   if (status === 422) return 'failed'
   return status === 429 ? 'throttled' : 'error'
 }
 
-/** A path must not send control characters to a terminal. */
+/** Escapes control characters, which a path must not send to a terminal. */
 function clean(text: string): string {
   return text.toWellFormed().replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character))
 }

@@ -2,11 +2,11 @@ import type { ServerEvent } from './events.ts'
 
 type Subscriber = (event: ServerEvent) => void
 
-/** Passes on events. The sender need not know who listens: the log, metrics, nobody. */
+/** Passes events on to subscribers, such as the log. The sender need not know them. */
 export class Observer {
   #subscribers: readonly Subscriber[] = []
 
-  /** Gives back how to end it. */
+  /** Returns the function that ends the subscription. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers = [...this.#subscribers, subscriber]
     return () => {
@@ -14,13 +14,13 @@ export class Observer {
     }
   }
 
-  /** All subscribers have it when this returns. What one of them throws stops neither the others nor the server. */
+  /** All subscribers have the event when this returns. If one throws, the others and the server go on. */
   emit(event: ServerEvent): void {
     for (const subscriber of this.#subscribers)
       try {
         subscriber(event)
       } catch {
-        // There is nobody left to tell.
+        // There is nobody left to tell about it.
       }
   }
 }

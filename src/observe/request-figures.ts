@@ -1,14 +1,14 @@
-/** Parts of an octave that are told apart: each is a fifth longer than the one before. */
+/** Buckets per factor of two: each is a fifth longer than the one before. */
 const PARTS = 4
-/** From 2^-5 ms to 2^16 ms, which is a minute. */
+/** The buckets go from 2^-5 ms to 2^16 ms, which is a minute. */
 const [LEAST, MOST] = [-5, 16]
 const BUCKETS = (MOST - LEAST) * PARTS
 const MINUTES = 60
 
-/** How long requests took, as far as percentiles need it: a fixed amount of memory for any number of them. */
+/** The durations of requests, in buckets for percentiles: a fixed amount of memory for any number of requests. */
 class Durations {
   count = 0
-  /** Answers from 500 on. */
+  /** Answers with status 500 or more. */
   errors = 0
   #max = 0
   readonly #buckets = new Uint32Array(BUCKETS)
@@ -33,7 +33,7 @@ class Durations {
     return rounded(this.#max)
   }
 
-  /** What this share of all took at most, within a fifth. */
+  /** The time that this share of requests took at most, within a fifth. */
   percentile(share: number): number {
     let left = this.count * share
     for (const [at, count] of this.#buckets.entries()) {
@@ -54,25 +54,25 @@ interface Endpoint {
   readonly durations: Durations
 }
 
-/** A path that is served; requests for others have none. */
+/** A path that is served. Other requests share `ELSEWHERE`. */
 interface ServedPath {
   readonly path: string
 }
 
 const ELSEWHERE: ServedPath = { path: '' }
-/** Anybody may send others, and as many as they like. */
+/** Other methods count as one: clients may invent as many as they like. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** What this instance has answered since its start, by endpoint and by minute. As large as there are endpoints. */
+/** What this instance has answered since its start, by endpoint and by minute. Its size is bounded. */
 export class RequestFigures {
-  /** The wall clock, less that of this process: as both were at the start, so no jump of either matters. */
+  /** The wall clock minus the clock of this process, at the start: later jumps of the wall clock do not matter. */
   readonly #offset = Date.now() - performance.now()
   readonly #since = this.#textOf(performance.now())
   readonly #endpoints = new Map<ServedPath, Map<string, Endpoint>>()
-  /** A ring. */
+  /** A ring buffer. */
   readonly #minutes = Array.from({ length: MINUTES }, () => ({ minute: 0, durations: new Durations() }))
 
-  /** `started` is by the clock of this process. */
+  /** Counts an answer. `started` is by the clock of this process. */
   add(
     path: ServedPath | undefined,
     method: string,
@@ -111,7 +111,7 @@ export class RequestFigures {
     return place.durations
   }
 
-  /** The endpoints with most requests first, the minutes in their order; those without a request are left out. */
+  /** Returns the endpoints by number of requests, and the minutes in order. Those without requests are left out. */
   state(): object {
     const endpoints = [...this.#endpoints.values()].flatMap((methods) => [...methods.values()])
     const first = this.#minuteOf(performance.now()) - MINUTES

@@ -8,11 +8,11 @@ import type { DeliveryOutcome } from './send.ts'
 
 const DELIVERIES = id('takeback_deliveries')
 
-/** A delivery as it is remembered. */
+/** A recorded delivery. */
 export interface DeliveryState extends DeliveryOutcome {
   readonly at: string
   readonly operation: string
-  /** The first one is 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
 }
 
@@ -43,7 +43,7 @@ export class Deliveries {
     )
   }
 
-  /** `store` is that of the job. */
+  /** `store` is the store of the job. */
   async add(
     store: Store,
     { webhook, operation, attempt }: { webhook: string; operation: string; attempt: number },
@@ -59,7 +59,7 @@ export class Deliveries {
     })
   }
 
-  /** The newest first. */
+  /** Returns the latest deliveries, newest first. */
   async latest(webhook: string, most: number): Promise<DeliveryState[]> {
     const rows = await this.#store.read(this.#latest, { $webhook: webhook, $most: most })
     return rows.map(columns.read).map(({ at, operation, attempt, status, error, ms }) => ({

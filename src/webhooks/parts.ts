@@ -4,8 +4,8 @@ import type { WebhookSelection } from './selection.ts'
 import type { Message } from './signature.ts'
 
 /**
- * An operation as it is sent: one message with its id, or several if it is too large for one. Nothing if there is nothing
- * to tell.
+ * The messages of an operation: one with its id, or several if it is too large. None if the webhook wants none of its
+ * changes.
  */
 export async function* messagesOf(
   selection: WebhookSelection,
@@ -16,7 +16,7 @@ export async function* messagesOf(
     for (const change of changes) {
       const text = textOf(change)
       const size = Buffer.byteLength(text)
-      // Only now it is known that there is another part.
+      // Only now it is known that another part follows.
       if (texts.length > 0 && bytes + size > budget.webhookBytes) {
         yield messageOf(operation, texts, { part, last: false })
         part++
@@ -42,7 +42,7 @@ function messageOf({ id, at, actor }: ReadOperation, texts: readonly string[], p
   }
 }
 
-/** The states are JSON already. */
+/** Formats a change. Its states are JSON already. */
 function textOf({ entity, id, version, kind, data, before }: FeedChange): string {
   const head = JSON.stringify({ entity, id, version, kind })
   return `${head.slice(0, -1)},"data":${data}${before === null ? '' : `,"before":${before}`}}`

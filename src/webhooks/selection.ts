@@ -5,18 +5,18 @@ import { compileStateFilter } from '../plan/past/state-filter.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
-/** What operations are read with. */
+/** What is needed to read operations. */
 export interface OperationReading {
   readonly store: Store
   readonly model: Model
   readonly feed: Feed
-  /** Converts former versions to today's form. */
+  /** Converts former versions to the present form. */
   readonly upcasterOf: UpcasterOf
 }
 
-/** The changes that a webhook is told of. */
+/** Selects the changes that a webhook receives. */
 export class WebhookSelection {
-  /** The types that it is told of. */
+  /** The types whose changes it receives. */
   readonly entities: readonly string[]
   readonly #webhook: Webhook
   readonly #reading: OperationReading
@@ -35,7 +35,7 @@ export class WebhookSelection {
         : compileStateFilter(type, filter, model, store.dialect)
   }
 
-  /** Those of an operation, in pages. */
+  /** Returns the selected changes of an operation, in pages. */
   async *of(operation: ReadOperation): AsyncGenerator<FeedChange[]> {
     for (let { changes, rest } = operation; ; ) {
       yield await this.#filtered(this.#wanted(changes))
@@ -51,7 +51,7 @@ export class WebhookSelection {
     return false
   }
 
-  /** Of the right kinds, in today's form. */
+  /** Selects changes of the declared kinds, in the present form. */
   #wanted(changes: readonly FeedChange[]): FeedChange[] {
     return changes.flatMap((change) => {
       const { entity, kind, data, before } = change
@@ -64,7 +64,7 @@ export class WebhookSelection {
     })
   }
 
-  /** Whatever was purged has no values to be asked about: it is told of. */
+  /** Applies the filter. A purged Entity has no values to compare, so it is always included. */
   async #filtered(changes: FeedChange[]): Promise<FeedChange[]> {
     const states = changes.map(({ data, before }) => data ?? before)
     const rows = states.flatMap((state, at) => (state === null ? [] : [[at, state]]))

@@ -3,7 +3,7 @@ import type { Webhook } from '../declare/model.ts'
 import { isPublicAddress } from '../declare/public-address.ts'
 import { type Network, send } from './send.ts'
 
-/** Of `erp.test`, for a hundred years; made for this test, and of no use elsewhere. */
+/** A certificate of `erp.test`, for a hundred years. Made for this test, and useless elsewhere. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBkTCCATigAwIBAgIUODHBFzM6ad/iOq/5z0K66cLQG10wCgYIKoZIzj0EAwIw
 EzERMA8GA1UEAwwIZXJwLnRlc3QwIBcNMjYxMTE1MjM1MTM1WhgPMjEyNjEwMjIy
@@ -54,7 +54,7 @@ describe('a request to a webhook', () => {
     const network: Network = {
       ca: CERTIFICATE,
       async lookup() {
-        // The second answer would be another one.
+        // A second lookup would return another address.
         return lookups++ === 0 ? ['127.0.0.1'] : ['192.0.2.1']
       },
     }
@@ -119,7 +119,7 @@ describe('a request to a webhook', () => {
   test('does not listen to an answer without end, and closes the connection', async () => {
     let closed = 0
     const { promise, resolve } = Promise.withResolvers<void>()
-    /** Sends its head, then the same for ever. */
+    /** Sends a head, then the same text forever. */
     const endless = (head: string, more: string) =>
       Bun.listen({
         hostname: '127.0.0.1',

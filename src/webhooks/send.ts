@@ -5,18 +5,18 @@ import type { Webhook } from '../declare/model.ts'
 import { isPublicAddress } from '../declare/public-address.ts'
 import { type Message, signatureHeaders } from './signature.ts'
 
-/** What came of one request. */
+/** The outcome of one request. */
 export interface DeliveryOutcome {
-  /** Of the answer; null where there was none. */
+  /** The status of the answer; null if there was none. */
   readonly status: number | null
-  /** What went wrong, for people, without the URL; null after a success. */
+  /** The error for people, without the URL; null after a success. */
   readonly error: string | null
   readonly ms: number
 }
 
-/** How names are found, certificates are checked and time is limited, where not as usual. */
+/** Replaces the usual lookup, certificates and time limit. */
 export interface Network {
-  /** The addresses of a host. */
+  /** Finds the addresses of a host. */
   lookup?(host: string): Promise<readonly string[]>
   /** Trusted certificates, in place of the usual ones. */
   readonly ca?: string
@@ -24,7 +24,7 @@ export interface Network {
   readonly limit?: number
 }
 
-/** One request, within its time limit. Rejects only if the signal is aborted. */
+/** Sends one request, within its time limit. Rejects only if the signal is aborted. */
 export async function send(
   webhook: Webhook,
   message: Message,
@@ -48,7 +48,7 @@ export async function send(
   }
 }
 
-/** The status of the first answer. What was looked up is what it connects to: a second lookup could have another answer. */
+/** Returns the status of the first answer. Connects to the addresses looked up here: a second lookup could differ. */
 async function post(
   webhook: Webhook,
   message: Message,
@@ -74,7 +74,7 @@ async function post(
   throw failure
 }
 
-/** The status of the answer. Its body is not read. */
+/** Returns the status of the answer. Its body is not read. */
 async function postTo(address: string, url: URL, request: object): Promise<number> {
   const target = new URL(url)
   target.hostname = isIP(address) === 6 ? `[${address}]` : address
@@ -104,18 +104,18 @@ function headersOf(url: URL, { secrets }: Webhook, message: Message): Record<str
 
 async function systemLookup(host: string): Promise<string[]> {
   const found = await lookUp(host, { all: true })
-  // Few networks have IPv6 alone, and many have none.
+  // IPv4 first: few networks have only IPv6, and many have none.
   return found.sort((one, other) => one.family - other.family).map(({ address }) => address)
 }
 
-/** A lookup cannot be cancelled. */
+/** Stops waiting if the signal is aborted: a lookup cannot be cancelled. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   return Promise.race([promise, aborted])
 }
 
-/** Its sentence is for people. */
+/** An error whose message is for people. */
 class Refusal extends Error {}
 
 function answered(status: number): string {
@@ -124,7 +124,7 @@ function answered(status: number): string {
     : `answered ${status}`
 }
 
-/** Other messages may contain the URL, which may contain a secret: only their code is told. */
+/** Other messages may contain the URL, and with it a secret: only their code is shown. */
 function reasonFor(error: unknown): string {
   if (error instanceof Refusal) return error.message
   const { code } = error as { code?: unknown }

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 
-/** What is sent: its id, and the body as it is. */
+/** A message: its id, and the exact body. */
 export interface Message {
   readonly id: string
   readonly body: string
 }
 
-/** The headers of the Standard Webhooks specification: a signature for each key, the first of them is the newest. */
+/** The headers of the Standard Webhooks specification, with a signature for each key, the newest key first. */
 export function signatureHeaders(
   { id, body }: Message,
   secrets: readonly string[],

@@ -8,16 +8,16 @@ import { messagesOf } from './parts.ts'
 import { type OperationReading, WebhookSelection } from './selection.ts'
 import { send } from './send.ts'
 
-/** The answer of a server that wants no more of this. */
+/** The status by which a server says that it wants no more messages. */
 const GONE = 410
 
-/** What is shown of a webhook. */
+/** The state of a webhook that admins see. */
 export interface WebhookState {
-  /** Without path and credentials. */
+  /** The URL without path and credentials. */
   readonly to: string
-  /** Operations that are not delivered yet, as far as they were looked at. */
+  /** Operations that are not delivered yet, as far as the journal was read. */
   readonly waiting: number
-  /** Operations that were given up. */
+  /** Operations that were set aside after too many failures. */
   readonly aside: number
   /** The last request. */
   readonly last: DeliveryState | null
@@ -26,7 +26,7 @@ export interface WebhookState {
 interface Parts extends Following, OperationReading {}
 
 /**
- * Tells other servers of changes. Followers of the journal make a task for each operation that a webhook is told of; its
+ * Tells other servers of changes. Followers of the journal make a task for each operation that a webhook receives. Its
  * queue runs one task after the other, so that operations arrive in order.
  */
 export class Webhooks {
@@ -35,7 +35,7 @@ export class Webhooks {
   readonly #deliveries: Deliveries
   readonly #send: typeof send
 
-  /** `post`: in place of a request. */
+  /** `post` replaces the request. */
   constructor(webhooks: readonly Webhook[], parts: Parts, post: typeof send = send) {
     this.#send = post
     this.#parts = parts
@@ -72,7 +72,7 @@ export class Webhooks {
   async #deliver(webhook: SelectingWebhook, job: TaskJob): Promise<void> {
     const { operation: id } = job.payload as Payload
     const operation = await this.#parts.feed.operation(id, webhook.selection.entities)
-    // Retention has erased it meanwhile.
+    // Retention has erased the operation.
     if (operation === undefined) return
     for await (const message of messagesOf(webhook.selection, operation)) {
       job.signal.throwIfAborted()
@@ -85,12 +85,12 @@ export class Webhooks {
     }
   }
 
-  /** Sends an operation again, behind those that wait; undefined if the webhook is told nothing of it. */
+  /** Sends an operation again, after those that wait; undefined if the webhook does not receive it. */
   async resend(name: string, operation: string): Promise<string | undefined> {
     const { feed, store, work } = this.#parts
     const webhook = this.#webhooks.get(name)
     if (webhook === undefined || !isStorable(operation)) return undefined
-    // The id of a part names its operation, too.
+    // The id of a part begins with that of its operation.
     const found = await feed.operation(operation.replace(/\.\d+$/, ''), webhook.selection.entities)
     if (found === undefined || !(await webhook.selection.isAny(found))) return undefined
     const task = taskOf(webhook, found.id)
@@ -100,17 +100,17 @@ export class Webhooks {
     return found.id
   }
 
-  /** Sends what was given up again, behind what waits: how many operations. */
+  /** Sends operations that were set aside again, after those that wait. Returns how many. */
   retryAside(name: string): Promise<number> {
     return this.#parts.work.retryAside(queueOf(name))
   }
 
-  /** The newest first. */
+  /** Returns the deliveries, newest first. */
   deliveries(name: string, most: number): Promise<readonly DeliveryState[]> {
     return this.#deliveries.latest(name, most)
   }
 
-  /** By name. */
+  /** Returns the states, by name. */
   async state(): Promise<Readonly<Record<string, WebhookState>>> {
     if (this.#webhooks.size === 0) return {}
     const { queues } = await this.#parts.work.state()
@@ -136,12 +136,12 @@ function taskOf({ name }: Webhook, operation: string) {
   return { queue: queueOf(name), key: name, payload }
 }
 
-/** The queue and the cursor of a webhook. */
+/** The name of a webhook's queue and cursor. */
 function queueOf(name: string): string {
   return `webhook ${name}`
 }
 
-/** A URL may have secrets in its path, too. */
+/** Shows the origin only: the path of a URL may contain secrets, too. */
 function shownUrl({ to }: Webhook): string {
   return new URL(to).origin
 }

@@ -4,7 +4,7 @@ import { oneOf } from '../declare/one-of.ts'
 import { audienceOf, nameAudience, refusalsOf } from './access.ts'
 import { sampleAnswer, sampleOf } from './sample.ts'
 
-/** What endpoints use to describe themselves. */
+/** What endpoints of the server use to describe themselves. */
 export function aboutServer(model: Model): AboutServer {
   return {
     model,

@@ -5,10 +5,10 @@ import type { Code } from '../errors.ts'
 import { nobody } from '../plan/viewer/actor.ts'
 import { viewersOf } from '../plan/viewer/viewer.ts'
 
-/** `some`: those who meet a condition. The condition itself is not shown, since strangers read this too. */
+/** `some`: callers who meet a condition. The condition itself is not shown, since strangers read this too. */
 type Audience = 'everyone' | 'signed-in' | 'some' | 'admins'
 
-/** Without a rule, admins only. */
+/** Who may do an action. Without a rule, only admins. */
 export function audienceOf(type: EntityType, action: Action): Audience {
   const rule = type.access[action]
   if (rule === undefined) return 'admins'
@@ -21,7 +21,7 @@ export function isOpen(type: EntityType, model: Model, actions: readonly Action[
   return actions.some((action) => viewer.may(type, action) !== no)
 }
 
-/** Who may, in words. */
+/** Names an audience in words. */
 export function nameAudience(audience: Audience, { admins }: Model): string {
   switch (audience) {
     case 'everyone':
@@ -36,8 +36,8 @@ export function nameAudience(audience: Audience, { admins }: Model): string {
 }
 
 /**
- * The errors for those who may not. An Entity that they cannot read is answered with 404, so `forbidden` is only for
- * what they can read. `whole`: the call is not about one Entity, so there is nothing to hide.
+ * The failures for callers who may not. An Entity that they cannot read is answered with 404, so `forbidden` is only
+ * for Entities that they can read. `whole`: the call is not about one Entity, so there is nothing to hide.
  */
 export function refusalsOf(type: EntityType, action: Action, whole: boolean): Code[] {
   switch (audienceOf(type, action)) {

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { isRecord } from '../declare/record.ts'
 
-/** Applies a change to a schema and to the schemas in it, but not to defaults and examples, which may look like schemas. */
+/** Changes a schema and the schemas in it, but not defaults and examples, which may look like schemas. */
 export function mapSchema(schema: JsonSchema, change: (one: JsonSchema) => JsonSchema): JsonSchema {
   const map = (one: unknown) => (isRecord(one) ? mapSchema(one, change) : one)
   const { properties, items, anyOf, ...rest } = change(schema)

@@ -11,7 +11,7 @@ const schemas: Readonly<Record<string, JsonSchema>> = {
   datetime: { type: 'string', format: 'date-time' },
 }
 
-/** The computed fields of a type as they come back. What they are made of is not for everybody. */
+/** The schemas of a type's computed fields. Their expressions are not shown to everybody. */
 export function computedSchemas(type: EntityType, model: Model): Record<string, JsonSchema> {
   return Object.fromEntries(
     allComputed(type, model).map(({ name, kind, scale }) => {
@@ -23,7 +23,7 @@ export function computedSchemas(type: EntityType, model: Model): Record<string, 
   )
 }
 
-/** Sample values of them. */
+/** Sample values of computed fields. */
 export function computedSamples(type: EntityType, model: Model): Record<string, unknown> {
   const samples: Readonly<Record<string, unknown>> = {
     boolean: true,

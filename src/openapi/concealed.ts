@@ -22,7 +22,7 @@ export function hiddenOf(type: EntityType, model: Model): Conceals {
   return ({ path }) => stranger.mayField(type, path, 'read') === no
 }
 
-/** The schema of these fields, without the defaults of concealed ones. */
+/** Removes the defaults of concealed fields from a schema. */
 export function withoutConcealed(
   schema: JsonSchema,
   fields: readonly Field[],
@@ -41,7 +41,7 @@ export function withoutConcealed(
   return { ...schema, properties }
 }
 
-/** The same fields, without the defaults of concealed ones. */
+/** Removes the defaults of concealed fields. */
 export function concealDefaults(fields: readonly Field[], conceals: Conceals): Field[] {
   return fields.map((field): Field => {
     if (field.kind === 'object') return { ...field, fields: concealDefaults(field.fields, conceals) }
@@ -51,12 +51,12 @@ export function concealDefaults(fields: readonly Field[], conceals: Conceals): F
   })
 }
 
-/** Without its own default and those of the schemas in it. */
+/** Removes the default of a schema, and those of the schemas in it. */
 export function withoutDefaults(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, ({ default: _, ...rest }) => rest)
 }
 
-/** The checks at fields that anybody could see. */
+/** The checks on fields that strangers may see. */
 export function shownChecks(type: EntityType, model: Model): readonly EntityCheck[] {
   if (type.checks.length === 0) return []
   const hidden = new Set([...walk(type.fields)].filter(hiddenOf(type, model)).map(({ path }) => path))

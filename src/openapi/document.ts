@@ -19,7 +19,7 @@ const DESCRIPTION = `All Entity types have the same calls: create, read, list, c
 - Too many requests are answered with 429 and \`Retry-After\`. \`RateLimit\` and \`RateLimit-Policy\` show how many are left.
 - Every failure is an \`Error\`. Its \`code\` is for programs; the rest is for people.`
 
-/** What the configuration of a server can change. */
+/** The parts of the configuration that change the document. */
 export interface Offered {
   /** Whether a token may be sent in the URL. */
   readonly queryToken: boolean
@@ -27,7 +27,7 @@ export interface Offered {
   readonly endpoints?: Endpoints
 }
 
-/** The OpenAPI 3.1 document. */
+/** Makes the OpenAPI 3.1 document. */
 export function documentOf(model: Model, offered: Offered = { queryToken: true }): object {
   const { queryToken, endpoints: served = endpoints } = offered
   const operations = operationsOf(model, served)
@@ -72,7 +72,7 @@ const TAGS: Readonly<Record<string, string>> = {
   [CUSTOM]: 'What this app adds.',
 }
 
-/** In the order of the operations. */
+/** The tags, in the order of the operations. */
 function tagsOf({ entities }: Model, operations: readonly Operation[]): object[] {
   return [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
     name,

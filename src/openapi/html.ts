@@ -40,12 +40,12 @@ export function code(text: string): Html {
   return html`<code>${text}</code>`
 }
 
-/** A name of several words. A narrow column may break it after each word. */
+/** Shows a name of several words. A narrow column may break it after each word. */
 export function nameCode(name: string): Html {
   return html`<code>${joinHtml(name.split(/(?<=[._/])/), html`<wbr>`)}</code>`
 }
 
-/** A wide table scrolls on its own, also by keyboard, so that the page need not. */
+/** A table that scrolls on its own if it is wide, also by keyboard, so that the page need not. */
 export function table(
   label: string,
   headings: readonly string[],
@@ -67,7 +67,7 @@ export function figure(caption: Content, text: Content): Html {
 `
 }
 
-/** JSON over several lines, with short objects on one line and keys highlighted. */
+/** JSON on several lines, with short objects on one line and keys highlighted. */
 export function jsonCode(value: unknown, indent = ''): Html {
   const flat = JSON.stringify(value)
   if (typeof value !== 'object' || value === null) return html`<span class="value">${flat}</span>`

@@ -4,10 +4,10 @@ import type { Parameter } from '../api/parameters.ts'
 import type { Code } from '../errors.ts'
 import type { SharedParameter } from './parameters.ts'
 
-/** An endpoint as the document and the reference page show it: OpenAPI calls it an operation. */
+/** An endpoint as the document and the reference page show it. OpenAPI calls it an operation. */
 export interface Operation {
   readonly method: Method
-  /** As the document writes it: with `{id}`, and with the trailing `/` of Entity paths. */
+  /** The path as in the document: with `{id}`, and with the trailing `/` of Entity paths. */
   readonly path: string
   readonly id: string
   readonly tag: string
@@ -17,7 +17,7 @@ export interface Operation {
   readonly open: boolean
   readonly parameters: readonly (Parameter | SharedParameter)[]
   readonly body: (NonNullable<Description['body']> & { readonly optional: boolean }) | undefined
-  /** The query of its example. */
+  /** The query of the example. */
   readonly query: string
   readonly types: readonly string[]
   readonly answers: readonly Success[]

@@ -35,12 +35,12 @@ const WITH_BODY: readonly Code[] = [
 ]
 const WITH_BYTES: readonly Code[] = ['too_large', 'unsupported_encoding']
 
-/** Of a write: what the limits of a key add. */
+/** The failures that the limits of a key add to a write. */
 const OF_KEYS: readonly Code[] = ['over_budget']
-/** Of a write that can be shown before it is done. */
+/** The failures of a write that can be previewed. */
 const PLANNED: readonly Code[] = ['plan_changed']
 
-/** Every endpoint, in the order in which they are shown: sessions, the Entity types, and the rest. */
+/** Returns all endpoints in the order in which they are shown: sessions, the Entity types, and the rest. */
 export function operationsOf(model: Model, { server, entity }: Endpoints = endpoints): Operation[] {
   const about = aboutServer(model)
   const once = server.map((one): Operation => {
@@ -119,7 +119,7 @@ function commonOf(
       ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
       ...more,
       ...codes,
-      // A write counts towards the limits of a program's key, unless it is one with `answer`.
+      // A write counts towards the limits of a key, unless its `answer` is kept.
       ...(answer !== 'kept' && answers.some(({ headers }) => headers.includes('Idempotent-Replay'))
         ? OF_KEYS
         : []),

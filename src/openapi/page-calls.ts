@@ -2,7 +2,7 @@ import type { Success } from '../api/description.ts'
 import { type Content, code, figure, Html, html, joinHtml, jsonCode, nameCode } from './html.ts'
 import type { Operation } from './operation.ts'
 
-/** A line for each call. It opens to show a description and an example. */
+/** A list of calls. Each line opens to show a description and an example. */
 export function endpointList(operations: readonly Operation[]): Html {
   return html`<ul class="endpoints">
 ${operations.map(endpoint)}</ul>`
@@ -16,7 +16,7 @@ ${callExample(operation)}</div></details></li>
 `
 }
 
-/** Text with `code` in backticks. */
+/** Formats text with `code` in backticks. */
 function prose(text: string): Content {
   return text.split('`').map((part, at) => (at % 2 === 0 ? part : code(part)))
 }

@@ -10,7 +10,7 @@ import { curl, endpointList } from './page-calls.ts'
 import { anchorOf, fieldRows, typeLink } from './page-fields.ts'
 import { sampleAnswer, sampleOf } from './sample.ts'
 
-/** All about one Entity type. */
+/** The section about one Entity type. */
 export function entitySection(type: EntityType, model: Model, operations: readonly Operation[]): Section {
   const own = operations.filter(({ tag }) => tag === type.name)
   return {
@@ -31,7 +31,7 @@ ${example(type, model)}`,
   }
 }
 
-/** Whether the type logs in, and which types it is connected to. */
+/** Says whether the type logs in, and which types it is connected to. */
 function about({ name, login, label, description }: EntityType, { edges }: Model): Content {
   const targets = new Set(edges.filter(({ from }) => from === name).map(({ to }) => to))
   const sources = new Set(
@@ -51,7 +51,7 @@ function about({ name, login, label, description }: EntityType, { edges }: Model
   return sentences.length === 0 ? '' : html`<p>${joinHtml(sentences, ' ')}</p>`
 }
 
-/** Only sets of fields: a field that is unique alone says so in the table. */
+/** Lists unique sets of fields. A single unique field says so in the table. */
 function uniqueness({ uniques }: EntityType): Content {
   return uniques
     .filter((set) => set.length > 1)
@@ -80,7 +80,7 @@ const served: readonly (readonly [Action, string])[] = [
   ['history', 'see the history and past states'],
 ]
 
-/** One row per audience, the widest first. That is shorter than one row per action. */
+/** One row per audience, widest first. That is shorter than one row per action. */
 function accessRows(type: EntityType, model: Model): Content[][] {
   const audiences = ['everyone', 'signed-in', 'some', 'admins'] as const
   return audiences.flatMap((audience) => {

@@ -35,7 +35,7 @@ interface FieldsOf {
   readonly conceals: Conceals
 }
 
-/** `within` is the optional object that the fields are in, if any: they are required only if it is there. */
+/** `within` is the optional object around the fields, if any: they are required only if it is present. */
 function rowsOfFields(fields: readonly Field[], about: FieldsOf, within?: string): Content[][] {
   const { type, conceals } = about
   return fields.flatMap((field) => {
@@ -74,7 +74,7 @@ function rowsOfFields(fields: readonly Field[], about: FieldsOf, within?: string
   })
 }
 
-/** Says that there are rules, not what they say: strangers read this too. */
+/** Says that there are rules, but not which: strangers read this too. */
 function ruleNotes({ read, write }: Field): string[] {
   return [
     ...(read === undefined ? [] : ['not shown to everyone']),
@@ -82,7 +82,7 @@ function ruleNotes({ read, write }: Field): string[] {
   ]
 }
 
-/** What people call it and what it means, then what it takes. */
+/** The label of a field, then its description. */
 function labelNotes({ label, description }: Field): Content[] {
   return [
     ...(label === undefined ? [] : [html`<strong>${label}</strong>`]),
@@ -109,7 +109,7 @@ function typeName({ type, schema }: ValueField): string {
   return type === 'list' ? `list of ${nameSchema(schema.items)}` : type
 }
 
-/** The items of a list have no field type of their own, so it comes from their schema. */
+/** Names the type of a list's items from their schema, since they have no field type. */
 function nameSchema(schema: unknown): string {
   if (!isRecord(schema)) return 'values'
   if (Array.isArray(schema.anyOf)) return nameSchema(schema.anyOf[0])

@@ -9,7 +9,7 @@ const TYPES = [
   [code('reset'), 'Read the whole type again, then continue'],
 ]
 
-/** What changes, as it changes. */
+/** The section about following changes. */
 export function followSection(first: string, operations: readonly Operation[]): Section {
   return {
     id: 'follow',

@@ -3,7 +3,7 @@ import { figure, html, type Section } from './html.ts'
 import type { Operation } from './operation.ts'
 import { curl, endpointList } from './page-calls.ts'
 
-/** Keys for programs. */
+/** The section about keys for programs. */
 export function keysSection(first: string, operations: readonly Operation[]): Section {
   return {
     id: 'keys',

@@ -12,7 +12,7 @@ const CALLS = [
   [code('POST …/7/redo/'), 'Makes the last undone change again'],
 ]
 
-/** History, reads as of a time, revert and undo. */
+/** The section about history, reads as of a time, revert and undo. */
 export function pastSection(first: string, operations: readonly Operation[]): Section {
   return {
     id: 'past',

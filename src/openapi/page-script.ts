@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Html } from './html.ts'
 
 /**
- * Search and copy buttons. The page also works without it. It contains nothing from the declarations, so its hash never
- * changes.
+ * The script for search and copy buttons. The page also works without it. It contains nothing from the declarations, so
+ * its hash never changes.
  */
 const source = `
 (() => {
@@ -113,7 +113,7 @@ const source = `
 
 export const script = new Html(source)
 
-/** For the `Content-Security-Policy`: this script runs, and no other. */
+/** The hash for the `Content-Security-Policy`, which allows this script and no other. */
 export function scriptHash(): string {
   return `sha256-${createHash('sha256').update(source).digest('base64')}`
 }

@@ -149,5 +149,5 @@ figcaption .method { margin-right: .4rem }
 @media print { nav, .skip, .copy { display: none } body { display: block } }
 `
 
-/** Nothing is loaded from elsewhere, so this and `page-script.ts` are all that it brings along. */
+/** The page loads nothing, so this and the script of `page-script.ts` are all that it contains besides HTML. */
 export const style = new Html(css)

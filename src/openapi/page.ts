@@ -54,7 +54,7 @@ ${[...before, ...types, ...after].map(sectionOf)}
   ).text
 }
 
-/** For admins. */
+/** The section about calls for admins. */
 function systemSection(operations: readonly Operation[]): Section {
   return {
     id: 'system',
@@ -64,7 +64,7 @@ ${endpointList(operations.filter(({ tag }) => tag === SYSTEM))}`,
   }
 }
 
-/** Endpoints of the app's own, if there are any. */
+/** The section about the app's own endpoints, if there are any. */
 function customSection(operations: readonly Operation[]): Section[] {
   const own = operations.filter(({ tag }) => tag === CUSTOM)
   if (own.length === 0) return []

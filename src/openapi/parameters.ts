@@ -24,12 +24,12 @@ export interface SharedParameter {
   readonly $ref: string
 }
 
-/** Of an endpoint that belongs to no Entity type. */
+/** The parameters of an endpoint that belongs to no Entity type. */
 export function sharedParameters(names: readonly ParameterName[]): SharedParameter[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-/** Of an endpoint of one Entity type. */
+/** The parameters of an endpoint of one Entity type. */
 export function parametersOf(
   { parameters, takes }: EntityEndpoint,
   type: EntityType,
@@ -51,7 +51,7 @@ export function parametersOf(
   )
 }
 
-/** Several values in one parameter, separated by commas. */
+/** A parameter with several values, separated by commas. */
 function severalOf(name: string, description: string, values: readonly string[]): Parameter {
   const schema = { type: 'array', items: { type: 'string', enum: values }, minItems: 1 }
   return { ...query(name, description, schema), style: 'form', explode: false }
@@ -69,21 +69,21 @@ function sortParameter(type: EntityType, model: Model): Parameter {
   return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
 }
 
-/** The unique values of a type, by which an Entity is found. */
+/** The parameter that names the unique values by which an Entity is found. */
 function matchParameter(type: EntityType): Parameter {
   const sets = uniqueSets(type).map(({ paths }) => paths.join(','))
   const description = 'The dot paths of values that are unique, alone or together.'
   return { ...query('match', description, { type: 'string', enum: sets }), required: true }
 }
 
-/** A value that lists can be filtered and sorted by. */
+/** A parameter for a value that lists can be filtered and sorted by. */
 interface ComparableParameter {
   readonly column: string
   readonly kind: ColumnKind
   readonly field: ValueField | undefined
 }
 
-/** All but secrets, presence and JSON. */
+/** All comparable values: no secrets, presence of objects, or JSON. */
 function comparablesOf(type: EntityType, model: Model): Map<string, ComparableParameter> {
   const own = Object.entries(ownColumns).map(([column, kind]) => ({ column, kind, field: undefined }))
   const fields = [...walk(type.fields)].flatMap((field): ComparableParameter[] => {
@@ -115,7 +115,7 @@ function verifiedParameters({ login }: EntityType): Parameter[] {
   return [query('verified', description, { type: 'string', enum: ['1'] })]
 }
 
-/** For types that have something to search. */
+/** For types with fields that can be searched. */
 function searchParameters(type: EntityType): Parameter[] {
   const paths = searchedPaths(type)
   if (paths.length === 0) return []
@@ -134,7 +134,7 @@ function expandParameters(type: EntityType, model: Model): Parameter[] {
   return [{ ...query('expand', description, schema), style: 'form', explode: false }]
 }
 
-/** Of a summary: the groups, and the figures of each group. */
+/** The parameters of a summary: the groups, and the figures of each group. */
 function figureParameters(type: EntityType, model: Model): Parameter[] {
   const all = [...comparablesOf(type, model).values()]
   const of = (kinds: readonly string[]) =>
@@ -153,7 +153,7 @@ function figureParameters(type: EntityType, model: Model): Parameter[] {
   ].map((one) => ({ ...one, schema: { ...one.schema, uniqueItems: true } }))
 }
 
-/** A date or a time also by the period that it is in. */
+/** Allows periods of a date or a time as well. */
 function periodsOr(parameter: Parameter): Parameter {
   const units = PERIODS.join('|')
   const description = `${parameter.description} A date or a time also by \`day(created_at)\`, or with a time zone \`day(created_at,"Europe/Berlin")\`: ${PERIODS.map((unit) => `\`${unit}\``).join(', ')}.`

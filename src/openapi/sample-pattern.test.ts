@@ -78,7 +78,7 @@ describe('a sample that is made from a pattern', () => {
   test('is taken by the field, in objects and in lists too, and as long as it must be', () => {
     fc.assert(
       fc.property(anchored, fc.nat(12), (pattern, min) => {
-        // Bounds that the pattern leaves no room for have no sample: the repetition at its end leaves some.
+        // The sample must have room for `min` characters, which the repetition at the end gives.
         const roomy = `${pattern.replace(/\$$/, '')}[a-z]*$`
         fc.pre(parsePattern(roomy) !== undefined)
         const model = resolve(

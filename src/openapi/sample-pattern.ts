@@ -2,20 +2,20 @@ import type { Characters } from '../declare/cel/characters.ts'
 import { parsePattern } from '../declare/cel/pattern.ts'
 import type { Pattern } from '../declare/cel/pattern-tree.ts'
 
-/** What people expect to see: `abc`, `ABC`, `123`. */
+/** Natural sequences of characters: `abc`, `ABC`, `123`. */
 const POOLS = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '1234567890']
 const FIRST_VISIBLE = 0x21
-/** How much longer than the shortest a text looks natural, where it may be. */
+/** A text looks natural if it is this much longer than the shortest one. */
 const NATURAL = 3
-/** Lengths beyond the least that are looked for; a text of more than that is no sample. */
+/** How many lengths beyond the shortest one are tried. Longer texts make no samples. */
 const ROOM = 40
 const LONGEST = 2000
-/** From which of the alternatives it is begun: the first ones may not fit where `^` or `$` stands within. */
+/** How many branches of a choice are tried: the first ones may not match if `^` or `$` is inside the pattern. */
 const ATTEMPTS = 4
 
 /**
- * Texts that match a pattern, the most natural first, with at least `min` characters. Where `^` or `$` stands inside of
- * the pattern some may not match after all, so the caller checks.
+ * Texts that match a pattern and have at least `min` characters, the most natural first. If `^` or `$` is inside the
+ * pattern, some may not match after all, so the caller must check.
  */
 export function* textsFor(pattern: string, min = 0): Generator<string> {
   const meant = parsePattern(pattern)
@@ -29,7 +29,7 @@ export function* textsFor(pattern: string, min = 0): Generator<string> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const writer = new Writer(known, attempt)
     for (const length of natural === undefined ? [] : [natural, ...fitting]) yield writer.write(meant, length)
-    // What is not anchored may have anything around it.
+    // A pattern without anchors allows any text around it.
     const short = writer.write(meant, all[0] ?? 0)
     yield short.padEnd(min, ' and so on')
     yield short.padStart(min, 'so on and ')
@@ -54,7 +54,7 @@ function shortestOf(pattern: Pattern): number {
 
 type Repeat = Extract<Pattern, { kind: 'repeat' }>
 
-/** Which lengths a pattern can have, as a set of bits: bit 3 for three characters. */
+/** The possible lengths of matches of a pattern, as a set of bits: bit 3 stands for three characters. */
 class Lengths {
   readonly #mask: bigint
   readonly #known = new Map<Pattern, bigint>()
@@ -90,14 +90,14 @@ class Lengths {
     }
   }
 
-  /** Of the parts from each place on: first of all of them, at the end of none. */
+  /** The lengths of the parts from each index to the end: of all parts first, of none last. */
   behind(parts: readonly Pattern[]): bigint[] {
     const lengths = [1n]
     for (const part of parts.toReversed()) lengths.push(this.#add(lengths.at(-1) ?? 0n, this.of(part)))
     return lengths.toReversed()
   }
 
-  /** Of no repetition, of one, of two, for as long as there must be more or more of them bring new lengths. */
+  /** The lengths of 0, 1, 2 … repetitions, until there are enough and more of them add no new lengths. */
   powers(pattern: Repeat): readonly bigint[] {
     const known = this.#powers.get(pattern)
     if (known !== undefined) return known
@@ -123,7 +123,7 @@ class Lengths {
 
 const has = (lengths: bigint, length: number) => length >= 0 && ((lengths >> BigInt(length)) & 1n) === 1n
 
-/** Writes one text of a length that the pattern can have. */
+/** Writes one text of a given length that matches a pattern. */
 class Writer {
   readonly #known: Lengths
   readonly #attempt: number
@@ -163,7 +163,7 @@ class Writer {
     }
   }
 
-  /** `rests` are the lengths that what is behind each part can have. */
+  /** `rests` has the possible lengths of what follows each part. */
   #appendAll(parts: readonly Pattern[], rests: readonly bigint[], length: number): void {
     let left = length
     for (const [at, part] of parts.entries()) {
@@ -175,7 +175,7 @@ class Writer {
   }
 }
 
-/** The next one of the alphabet that it is from, so that `[0-9]{4}` becomes 1234. */
+/** Picks the next character of its alphabet, so that `[0-9]{4}` becomes 1234. */
 function pick(characters: Characters, before: string): string {
   const admits = (code: number) => characters.some(([first, last]) => code >= first && code <= last)
   for (const pool of POOLS) {

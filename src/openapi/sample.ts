@@ -30,12 +30,12 @@ export function sampleOf(type: EntityType, model: Model): Sample {
   return sampleFields(fields, (field) => isSpare(field) && returns(field.target))
 }
 
-/** Whether it can go without. */
+/** Whether the field may be empty. */
 function isSpare(field: Extract<Field, { kind: 'reference' | 'links' }>): boolean {
   return field.kind === 'links' ? field.min === 0 && field.example === undefined : field.optional
 }
 
-/** A value that the field takes; undefined where none was found. */
+/** Returns a valid value of the field; undefined if none was found. */
 function sampleValue(field: Field): unknown {
   switch (field.kind) {
     case 'value':
@@ -56,7 +56,7 @@ function sampleMember({ item, member }: LinksField, at: number): unknown {
   return item === undefined ? reference : { ...sampleFields(item.fields, () => false), [member]: reference }
 }
 
-/** The sample as it comes back. */
+/** The sample Entity as the API returns it. */
 export function sampleAnswer(type: EntityType, model: Model): Sample {
   const at = '2026-06-01T09:30:00.000Z'
   const fields = visibleFields(concealDefaults(type.fields, concealedOf(type, model)), hiddenOf(type, model))
@@ -81,7 +81,7 @@ function visibleFields(fields: readonly Field[], conceals: Conceals): Field[] {
     )
 }
 
-/** What the server provides besides. */
+/** Sample values of fields that the server provides. */
 function sampleProvided(fields: readonly Field[]): Sample {
   return Object.fromEntries(
     fields.flatMap((field): [string, unknown][] =>
@@ -115,7 +115,7 @@ function sampleColumn(field: ValueField): unknown {
   const { name, type, schema, example } = field
   if (example !== undefined) return example
   if (field.default !== undefined) return field.default
-  // Not held against its check, which loads a list of half a megabyte that a server may never need.
+  // The password is not checked: the check loads a list of half a megabyte that a server may never need.
   if (type === 'password') return samplePassword(Number(schema.minLength))
   for (const candidate of candidates(name, schema)) if (passes(field, candidate)) return candidate
   return undefined
@@ -133,7 +133,7 @@ function samplePassword(min: number): string {
   return password
 }
 
-/** Values that the schema may take, the most plausible first. */
+/** Yields values that may match the schema, the most plausible first. */
 function* candidates(name: string, schema: JsonSchema): Generator<unknown> {
   if (Array.isArray(schema.examples)) yield* schema.examples
   if (schema.default !== undefined) yield schema.default
@@ -175,7 +175,7 @@ function sampleMembers({ properties }: JsonSchema): object {
   )
 }
 
-/** In a list there is no check of its own to ask, but the pattern can be. */
+/** The items of a list have no check of their own, so only their pattern is checked. */
 function first(name: string, schema: JsonSchema): unknown {
   for (const candidate of candidates(name, schema))
     if (matchesPattern(candidate, schema.pattern)) return candidate

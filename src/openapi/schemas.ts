@@ -12,7 +12,7 @@ import { mapSchema } from './compose.ts'
 import { computedSchemas } from './computed.ts'
 import { concealedOf, shownChecks, withoutConcealed, withoutDefaults } from './concealed.ts'
 
-/** All component schemas. Takeback's own start with a capital, so that they cannot clash with those of declared types. */
+/** All component schemas. Takeback's own begin with a capital letter, so that they cannot clash with declared types. */
 export function schemasOf(model: Model, { server, entity }: Endpoints): Record<string, JsonSchema> {
   const types = [...model.entities.values()]
   const own = [...server, ...entity].map(({ schemas }) => schemas?.(model))
@@ -49,7 +49,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   }
 }
 
-/** The bodies that are sent, and the list that answers one. */
+/** The schemas of bodies, and of the answer to a list. */
 function bodySchemas(model: Model, type: EntityType): Record<string, JsonSchema> {
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
   const conceals = concealedOf(type, model)
@@ -116,7 +116,7 @@ function entitySchema(
   )
 }
 
-/** The Entities that refer to it, by their declared name. Only with `expand`. */
+/** The Entities that refer to the Entity, by their declared name. Present only with `expand`. */
 function reverseSchemas(model: Model, { name: target }: EntityType): Record<string, JsonSchema> {
   const schemas = reversesOf(model, target).map(({ name, from, field }): [string, JsonSchema] => {
     const items = { anyOf: [refTo(from.name), refTo(schemaName(model, from, 'part'))] }

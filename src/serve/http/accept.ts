@@ -1,6 +1,6 @@
 /**
- * The type that an `Accept` header likes best (RFC 9110, section 12.5.1): of each type the most specific range decides,
- * and among equals the first. Undefined if it allows none.
+ * Returns the type that an `Accept` header prefers (RFC 9110, section 12.5.1). The most specific range decides the
+ * weight of each type. Of equal types the first wins. Undefined if the header allows none.
  */
 export function preferredOf(header: string | null, types: readonly string[]): string | undefined {
   if (header === null) return undefined
@@ -27,7 +27,7 @@ function rangeOf(part: string): MediaRange {
   return { range, weight: weight === undefined ? 1 : Number(weight) || 0 }
 }
 
-/** Where one range is there twice, the larger weight counts. */
+/** If a range is given twice, the larger weight counts. */
 function weightIn(ranges: readonly MediaRange[], type: string): number {
   for (const range of [type, type.replace(/\/.*/, '/*'), '*/*']) {
     const found = ranges.filter((one) => one.range === range)
@@ -36,13 +36,13 @@ function weightIn(ranges: readonly MediaRange[], type: string): number {
   return 0
 }
 
-/** Without its parameters. */
+/** Removes the parameters of a media type. */
 function bareOf(type: string): string {
   const end = type.indexOf(';')
   return end < 0 ? type : type.slice(0, end)
 }
 
-/** `application/json` with any parameters, in any case; a charset must be UTF-8, the only one that JSON has. */
+/** Whether it is `application/json`, with any parameters and in any case. A charset must be UTF-8, as JSON requires. */
 export function isJson(header: string | null): boolean {
   if (header === 'application/json') return true
   const [type = '', ...parameters] = (header ?? '').split(';').map((one) => one.trim().toLowerCase())

@@ -62,7 +62,7 @@ const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0,
 const groups = fc.array(group, { minLength: 8, maxLength: 8 })
 const four = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 4, maxLength: 4 })
 
-/** One of the many ways to write an address of IPv6. */
+/** Writes an IPv6 address in one of many ways. */
 function spell(
   all: readonly number[],
   how: { upper: boolean; pad: boolean; dotted: boolean; from: number },
@@ -72,7 +72,7 @@ function spell(
   const parts = how.dotted
     ? [...text.slice(0, 6), [high >> 8, high & 255, low >> 8, low & 255].join('.')]
     : text
-  // A run of zeros, from this place on, is left out.
+  // A run of zeros that begins at `from` is left out.
   const most = how.dotted ? 6 : 8
   let end = how.from
   while (end < most && all[end] === 0) end++

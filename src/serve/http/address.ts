@@ -1,18 +1,18 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface Client {
-  /** In one spelling, whichever it came in. */
+  /** The address in its canonical form. */
   readonly address: string
-  /** What limits count by. One household has 2^64 addresses of IPv6: they are one. */
+  /** What limits count by. One household has 2^64 IPv6 addresses, which count as one. */
   readonly network: string
-  /** Whether it is on this very machine. */
+  /** Whether the client runs on this machine. */
   readonly local: boolean
 }
 
 const REMEMBERED_MAX = 10_000
 
-/** Whose `X-Forwarded-For` is believed: addresses and networks, none unless configured. */
+/** The trusted proxies, whose `X-Forwarded-For` is believed: addresses and networks, none unless configured. */
 export class Proxies {
   readonly any: boolean
   readonly #trusted = new BlockList()
@@ -32,7 +32,7 @@ export class Proxies {
     }
   }
 
-  /** The client: the last one in the chain that is no proxy of ours. */
+  /** Returns the client: the last address in the chain that is no trusted proxy. */
   clientOf(peer: string, forwarded: string | null): Client {
     if (!this.any || forwarded === null || !this.#isTrusted(peer)) return this.#describe(peer)
     const chain = forwarded.split(',').map(withoutPort)
@@ -45,7 +45,7 @@ export class Proxies {
     return isIP(plain) !== 0 && this.#trusted.check(plain, familyOf(plain))
   }
 
-  /** Most requests come from somebody who has just sent another one. */
+  /** Remembers clients, since most requests come from a recent one. */
   #describe(spelled: string): Client {
     const known = this.#clients.get(spelled)
     if (known !== undefined) return known
@@ -57,7 +57,7 @@ export class Proxies {
   }
 }
 
-/** Of an address in its one spelling. */
+/** Whether a canonical address is on this machine. */
 export function isLocal(address: string): boolean {
   return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 }
@@ -66,13 +66,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** Some proxies write a port behind the address. */
+/** Some proxies write a port after the address. */
 function withoutPort(text: string): string {
   const [, six, four] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text.trim()) ?? []
   return six ?? four ?? text.trim()
 }
 
-/** The one spelling of an address (RFC 5952); one of IPv4 that came in the form of IPv6 (`::ffff:`) is one of IPv4. */
+/** Returns the canonical form of an address (RFC 5952). An IPv4 address inside IPv6 (`::ffff:`) becomes IPv4. */
 export function canonicalOf(address: string): string {
   const [plain = ''] = address.split('%')
   if (isIP(plain) !== 6) return plain
@@ -82,7 +82,7 @@ export function canonicalOf(address: string): string {
   return mapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : addressText(groups)
 }
 
-/** Of a valid address. */
+/** Returns the eight groups of a valid IPv6 address. */
 function addressGroups(address: string): number[] {
   const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number)
@@ -94,7 +94,7 @@ function addressGroups(address: string): number[] {
   return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back]
 }
 
-/** The longest run of zeros, the first of several, is left out. */
+/** Leaves out the longest run of zeros, or the first of several. */
 function addressText(groups: readonly number[]): string {
   let [from, size] = [0, 1]
   for (let at = 0; at < groups.length; at++) {

@@ -2,7 +2,7 @@ import type { Standing } from '../../api/limits/token-bucket.ts'
 import { actorName, type Caller, userOf } from '../../plan/viewer/actor.ts'
 import type { RequestFacts } from './seen.ts'
 
-/** How the requests of a handler are counted. */
+/** How the requests to a handler are counted. */
 interface Counted {
   readonly unlimited?: boolean | undefined
   readonly writes?: boolean | undefined
@@ -21,7 +21,7 @@ export function admit(seen: RequestFacts, handler: Counted, method: string, whos
   if (key !== null) noteStanding(seen, seen.rates.count(kind, whose, key))
 }
 
-/** For those who are not signed in: the request is so many sign-ups, those included that were counted before. */
+/** Counts sign-ups of a caller who is not signed in. `count` includes those already counted. */
 export async function admitSignUps(seen: RequestFacts, count: number): Promise<void> {
   const { client, rates, signUps = 0 } = seen
   if (count <= signUps || callerOf(seen) !== null) return
@@ -30,8 +30,8 @@ export async function admitSignUps(seen: RequestFacts, count: number): Promise<v
 }
 
 /**
- * Counts an answer that stays open: for the account, with all of its keys, or for the address of whoever has none. Throws
- * if there are too many; gives what to call at its end.
+ * Counts a stream, for the account with all of its keys, or for the address of a caller without an account. Throws if
+ * there are too many. Returns what to call at its end.
  */
 export function admitStream({ client, rates }: RequestFacts, { actor }: Caller): () => void {
   if (client.local) return () => {}

@@ -3,7 +3,7 @@ import type { Standing } from '../../api/limits/token-bucket.ts'
 import { catalogue, Failure, shownErrors } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 
-/** An error outside the catalogue is a fault of the server: its cause is only in the log. */
+/** Answers an error. One outside the catalogue is a fault of the server: its cause is only in the log. */
 export function answerFailure(
   error: unknown,
   requestId: string,
@@ -12,13 +12,13 @@ export function answerFailure(
 ): AnyAnswer {
   const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
   const { status, message } = catalogue[failure.code]
-  // That it stops was asked for.
+  // Stopping is not a fault.
   if (status >= 500 && failure.code !== 'stopping')
     observer.emit({ kind: 'request_failed', message, error: failure.cause ?? failure, requestId })
   return renderFailure(failure, requestId, explains)
 }
 
-/** A failure as it is sent, and nothing about it in the log. */
+/** Answers a failure without logging anything. */
 export function renderFailure(failure: Failure, requestId: string, explains = false): AnyAnswer {
   const { status } = catalogue[failure.code]
   const body = {

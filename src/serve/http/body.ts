@@ -4,15 +4,15 @@ import { isJson } from './accept.ts'
 import { parseJson } from './json.ts'
 
 /**
- * The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. Where it is
- * optional, none at all is an empty object.
+ * Reads the body as a JSON object, or as a list if that is allowed. Each way to fail has its own answer. A missing
+ * optional body is an empty object.
  */
 export async function readBody(request: Request, taken: 'object' | 'any' | 'optional'): Promise<object> {
   if (taken === 'optional' && isLeftOut(request.headers)) return {}
   if (!isJson(request.headers.get('content-type'))) throw new Failure('unsupported_media_type')
   refuseCompressed(request.headers.get('content-encoding'))
   const bytes = await readBytes(request).catch((cause) => {
-    // Cut off, or badly framed: whoever sent it, not we.
+    // The body was cut off or badly framed: that is the sender's fault, not ours.
     throw cause instanceof Failure ? cause : new Failure('malformed_json', { cause })
   })
   if (taken === 'optional' && bytes.length === 0) return {}
@@ -37,15 +37,15 @@ export function bodyStream(request: Request, limit: number): ReadableStream<Uint
   return (request.body ?? new Blob([]).stream()).pipeThrough(counted)
 }
 
-/** RFC 9112, section 6.3: without either header there is no body. */
+/** Whether there is no body: without either header there is none (RFC 9112, section 6.3). */
 function isLeftOut(headers: Headers): boolean {
   const length = headers.get('content-length')
   return !headers.has('transfer-encoding') && (length === null || length === '0')
 }
 
 /**
- * Never holds more than the limit, whatever the request says about its length. A length is believed only where it is one
- * plain number: of two headers with the same length Bun makes `5, 5`.
+ * Never holds more than the limit, whatever length the request claims. A length is believed only if it is one plain
+ * number: Bun joins two headers with the same length to `5, 5`.
  */
 async function readBytes(request: Request): Promise<Uint8Array> {
   const length = request.headers.get('content-length')

@@ -3,14 +3,14 @@ import type { Server } from 'bun'
 import type { Observer } from '../../observe/observer.ts'
 import { type Client, canonicalOf, isLocal, Proxies } from './address.ts'
 
-/** What is asked of the server that has accepted the connection of a request. */
+/** The part of Bun's server that knows the connection of a request. */
 export type Peers = Pick<Server<undefined>, 'requestIP' | 'timeout'>
 
-/** Who sent a request, as far as that can be known. */
+/** Finds out who sent a request. */
 export class Clients {
   readonly #proxies: Proxies
   readonly #observer: Observer
-  /** Who listens on a loopback address is called from there only: Bun need not be asked, which takes a microsecond. */
+  /** The only possible peer of a server on a loopback address. Asking Bun would take a microsecond. */
   readonly #peer: string | undefined
   #warned = false
 
@@ -28,7 +28,7 @@ export class Clients {
     return this.#proxies.clientOf(peer, forwarded)
   }
 
-  /** Only once, since anyone who sends the header could fill the log with it. */
+  /** Warns only once: anyone can send the header, and could fill the log. */
   #warn(peer: string): void {
     if (this.#warned) return
     this.#warned = true

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeOf, isBinary } from '../../packaging.ts'
 
-/** A file of the console, compressed, in base64. */
+/** A file of the console, compressed and in base64. */
 export interface Asset {
   readonly type: string
   readonly etag: string
@@ -14,7 +14,7 @@ export type Assets = Readonly<Record<string, Asset>>
 
 let loaded: Promise<Assets> | undefined
 
-/** All files of the console, once the first one is asked for. */
+/** Loads all files of the console on first use. */
 export function loadAssets(): Promise<Assets> {
   loaded ??= load().catch((error) => {
     loaded = undefined
@@ -26,14 +26,14 @@ export function loadAssets(): Promise<Assets> {
 async function load(): Promise<Assets> {
   const root = homeOf(join(import.meta.dir, '../../..'))
   await rebuildIfStale(root)
-  // The binary has them in it.
+  // The binary contains the files.
   const { assets } = await (isBinary()
     ? import('../../../console/dist/assets.js')
     : import(join(root, 'console/dist/assets.js')))
   return assets
 }
 
-/** In a checkout the sources may be newer than what was built of them. A package has no sources. */
+/** In a checkout the sources may be newer than the built files. A package has no sources. */
 async function rebuildIfStale(root: string): Promise<void> {
   const [script, made] = [join(root, 'build/console.ts'), join(root, 'console/dist/assets.js')]
   if (!existsSync(script) || !existsSync(join(root, 'console/main.tsx'))) return

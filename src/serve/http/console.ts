@@ -4,7 +4,7 @@ import { type Asset, loadAssets } from './console-assets.ts'
 import type { Incoming } from './incoming.ts'
 import type { Handler, Route } from './route.ts'
 
-/** Nothing from elsewhere, no script or style in the page itself, and nobody may show it in a frame. */
+/** Allows nothing from elsewhere, no inline scripts or styles, and no framing. */
 const POLICY = [
   "default-src 'self'",
   "img-src 'self' data:",
@@ -15,7 +15,7 @@ const POLICY = [
 ].join('; ')
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
-/** The web console: one page for all of its addresses, and its files. */
+/** The routes of the web console: one page for all of its addresses, and its files. */
 export function consoleRoutes(): Route[] {
   return [
     { path: '/console', methods: { GET: handler(showPage) } },

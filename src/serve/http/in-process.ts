@@ -4,17 +4,17 @@ import type { Route } from './route.ts'
 import type { BoundServer, Listening } from './server.ts'
 import { type Recognising, type Served, Service } from './service.ts'
 
-/** Any request comes from here, and none has a connection that could be idle. */
+/** All requests come from this process, without a connection that could be idle. */
 const PEERS = { requestIP: () => null, timeout() {} }
 
-/** The server without a port: for tests, which call it in their own process. */
+/** A server without a port, for tests that call it in their own process. */
 export class InProcess implements BoundServer {
   readonly url: string
   readonly #recognise: (usual: Recognising) => Recognising
   #match: ReturnType<typeof matcherOf> = () => undefined
   #service: Service | undefined
 
-  /** `recognise`: who is behind a token, where that is not as usual. */
+  /** `recognise` replaces how the caller of a token is found. */
   constructor(url: string, recognise: (usual: Recognising) => Recognising) {
     this.url = url
     this.#recognise = recognise
@@ -35,7 +35,7 @@ export class InProcess implements BoundServer {
   async fetch(request: Request): Promise<Response> {
     if (this.#service === undefined) throw new Error('The server has not started yet.')
     const known = request as BunRequest
-    // As `fetch` sends it: without one of these headers there is no body.
+    // As `fetch` does over HTTP: without a length or `transfer-encoding` there is no body.
     const { headers } = request
     if (!headers.has('accept')) headers.set('accept', '*/*')
     if (request.body !== null && !headers.has('content-length')) headers.set('transfer-encoding', 'chunked')

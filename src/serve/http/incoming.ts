@@ -12,10 +12,10 @@ import { bodyStream } from './body.ts'
 import type { RequestFacts } from './seen.ts'
 import { targetOf } from './target.ts'
 
-/** A request of Bun's router. */
+/** A request from Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
-/** What has been looked at before an endpoint runs. */
+/** What was checked before an endpoint runs. */
 interface CheckedRequest {
   readonly caller: Caller
   readonly query: Query
@@ -24,7 +24,7 @@ interface CheckedRequest {
   readonly maxBytes?: number | undefined
 }
 
-/** A request as an endpoint sees it. What few of them ask for is looked up only when they do. */
+/** A request as an endpoint sees it. Rarely needed parts are read only on demand. */
 export class Incoming implements Call {
   readonly caller: Caller
   readonly query: Query
@@ -134,12 +134,12 @@ export class Incoming implements Call {
     return this.#seen.requestId
   }
 
-  /** For the log: the tool that it used, and what the tool answered. */
+  /** Notes for the log which tool was used, and its status. */
   noteTool(name: string, status: number): void {
     this.#seen.tool = { name, status }
   }
 
-  /** Counts it as a write too: for what is known to write only by its body. */
+  /** Counts the request as a write too. For requests that only their body shows to be writes. */
   admitWrite(): void {
     for (const whose of ['address', 'user'] as const) admit(this.#seen, {}, 'POST', whose)
   }

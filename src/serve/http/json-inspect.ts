@@ -1,4 +1,4 @@
-/** The fault of a text that is not valid JSON (RFC 8259). */
+/** What is wrong with a JSON text (RFC 8259). */
 interface Inspection {
   /** The first fault, with its line and column. */
   readonly fault?: string
@@ -8,13 +8,13 @@ interface Inspection {
 
 class Fault extends Error {}
 
-/** A path is as long as the keys in it: the answer must not be larger than the body. */
+/** Paths are cut to this length: an answer must not be larger than the body. */
 const PATH_MAX = 200
 const DUPLICATES_MAX = 20
 
 /**
- * Looks at a text character by character. It is only called for a body that is refused: to say where a fault is, which
- * `JSON.parse` does not tell, and which keys are there twice, which it does not notice.
+ * Inspects a text character by character. Called only for a body that is refused, to say where a fault is, which
+ * `JSON.parse` does not, or which keys are duplicates, which it does not notice.
  */
 export function inspectJson(text: string): Inspection {
   const inspector = new Inspector(text)
@@ -27,7 +27,7 @@ export function inspectJson(text: string): Inspection {
   }
 }
 
-/** Characters beyond the first 65,536 are two in a text, and one to people. */
+/** Counts surrogate pairs as one character, as people do. */
 function placeInText(text: string, end: number): string {
   let line = 1
   let column = 1
@@ -105,7 +105,7 @@ class Inspector {
     this.#path.pop()
   }
 
-  /** The items between the brackets, separated by commas. */
+  /** Reads the items between brackets, separated by commas. */
   #members(close: string, member: () => void): void {
     this.at++
     this.#space()

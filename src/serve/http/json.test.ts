@@ -27,7 +27,7 @@ const parses = (text: string): boolean => {
   }
 }
 
-/** A line and a column as an offset. */
+/** Converts a line and a column to an offset. */
 function offsetOf(text: string, fault: string): number {
   const [, line, column] = /at line (\d+), column (\d+)$/.exec(fault) ?? []
   const lines = text.split('\n')
@@ -36,7 +36,7 @@ function offsetOf(text: string, fault: string): number {
   return before + within.length
 }
 
-/** Anything in the alphabet of JSON, and what is nearly that. */
+/** Texts from the alphabet of JSON, and some that are nearly JSON. */
 const nearly = fc
   .array(
     fc.constantFrom(
@@ -113,7 +113,7 @@ describe('where JSON is broken', () => {
 })
 
 describe('keys that are there twice', () => {
-  /** JSON whose objects may have the same key again, in another spelling too, and the paths of those. */
+  /** JSON whose objects may have duplicate keys, also in another spelling. */
   const key = fc.constantFrom('a', 'b', '\\u0061', '__proto__', 'constructor', '', '1')
   const text = fc.letrec<{ value: string; object: string }>((tie) => ({
     value: fc.oneof({ maxDepth: 4 }, fc.constantFrom('1', '"a:b"', 'null', '[]'), tie('object')),

@@ -2,11 +2,11 @@ import { budget } from '../../budget.ts'
 import { type Errors, Failure, invalid } from '../../errors.ts'
 import { inspectJson } from './json-inspect.ts'
 
-/** Without replacement characters, and without leave for a byte order mark, which is no JSON. */
+/** Allows neither invalid bytes nor a byte order mark, which is no JSON. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * JSON in UTF-8. Depth is bounded before parsing, so that no depth can cost anything. A key that an object has twice is
+ * Parses JSON in UTF-8. The depth is bounded before parsing, so that depth cannot cost anything. Duplicate keys are
  * refused: parsers disagree about which one counts, so a proxy may have checked the other one.
  */
 export function parseJson(bytes: Uint8Array): unknown {
@@ -23,7 +23,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch (cause) {
     throw malformed(inspectJson(text).fault ?? 'is not valid JSON', cause)
   }
-  // Of equal keys a parser keeps one, so fewer are left than were sent.
+  // A parser keeps one of equal keys, so fewer are left than were sent.
   if (keys > 1 && countKeysOf(value) !== keys) throw invalid(duplicatesIn(text))
   return value
 }
@@ -36,7 +36,7 @@ function duplicatesIn(text: string): Errors {
   return new Map(inspectJson(text).duplicates.map((path) => [path, ['is given more than once']]))
 }
 
-/** The first byte that is not valid UTF-8. */
+/** Names the first byte that is not valid UTF-8. */
 function notUtf8(bytes: Uint8Array): string {
   const again = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
   const at = bytes.findIndex((byte, place) => byte !== again[place])
@@ -47,7 +47,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COLON
   0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d, 0x3a,
 ]
 
-/** The number of keys in a JSON text; refuses one that is nested too deep. */
+/** Counts the keys in a JSON text. Throws if it is nested too deeply. */
 function countKeysIn(bytes: Uint8Array): number {
   let keys = 0
   let depth = 0
@@ -66,12 +66,12 @@ function countKeysIn(bytes: Uint8Array): number {
   return keys
 }
 
-/** How many keys are left once it is parsed. */
+/** Counts the keys of a parsed value. */
 function countKeysOf(value: unknown): number {
   let keys = 0
   if (Array.isArray(value)) for (const item of value) keys += isObject(item) ? countKeysOf(item) : 0
   else if (isObject(value))
-    // Of a parsed object these are its own keys, `__proto__` too.
+    // A parsed object enumerates only its own keys, including `__proto__`.
     for (const key in value) {
       const item = value[key]
       keys += isObject(item) ? 1 + countKeysOf(item) : 1

@@ -2,9 +2,9 @@ import type { BunRequest } from './incoming.ts'
 import type { Route } from './route.ts'
 import { targetOf } from './target.ts'
 
-/** Finds the route of a request that has not passed Bun's router, and sets `params` as that router would. */
+/** Finds the route of a request that did not pass Bun's router, and sets `params` as that router would. */
 export function matcherOf(routes: readonly Route[]): (request: BunRequest) => Route | undefined {
-  // A word wins over a parameter: `/api/rooms/summary` is no id. What matches anything comes last.
+  // A word wins over a parameter: `/api/rooms/summary` is no id. Patterns that match anything come last.
   const patterns = routes
     .map((route) => ({ route, parts: route.path.split('/') }))
     .sort((one, other) => looseness(one.parts) - looseness(other.parts))
@@ -24,7 +24,7 @@ export function matcherOf(routes: readonly Route[]): (request: BunRequest) => Ro
   }
 }
 
-/** How many parts are parameters: the fewer, the better the match. */
+/** Counts the parameters of a path: the fewer, the better the match. */
 function looseness(parts: readonly string[]): number {
   return parts.filter((part) => part.startsWith(':')).length
 }

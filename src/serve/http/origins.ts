@@ -3,7 +3,7 @@ import type { Answer } from '../../api/context.ts'
 /** Which web pages of other origins may call the API from a browser (CORS). None unless configured. */
 export class Origins {
   readonly #allowed: ReadonlySet<string>
-  /** Whether there is anything to say at all. */
+  /** Whether any origin is allowed. */
   readonly any: boolean
 
   constructor(allowed: readonly string[]) {
@@ -15,7 +15,7 @@ export class Origins {
     return this.#allowed.has('*') || this.#allowed.has(origin)
   }
 
-  /** What an answer to this request says about it. No call that answers with data uses cookies, so `*` gives nobody anything that is not public. */
+  /** Returns the CORS headers of an answer. `*` reveals nothing private: no call that returns data uses cookies. */
   headersFor(request: Request): Record<string, string> {
     const origin = request.headers.get('origin')
     if (!this.any || origin === null) return {}

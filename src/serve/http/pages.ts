@@ -23,7 +23,7 @@ export function htmlPage(
   })
 }
 
-/** A page with a form that is sent to the page itself. */
+/** A page with a form that is sent to the same path. */
 export function formPage(context: Context, { path, show, submit }: AccountPage): Route {
   const page = { body: undefined, produces: [HTML], takes: ['link'], page: true }
   return {

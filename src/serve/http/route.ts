@@ -2,7 +2,7 @@ import type { AnyAnswer } from '../../api/context.ts'
 import type { BodyKind, Method } from '../../api/endpoint.ts'
 import type { Incoming } from './incoming.ts'
 
-/** What answers one method of a path: an endpoint with its Plan bound to it, or a page. */
+/** Answers one method of a path: an endpoint with its Plan, or a page. */
 export interface Handler {
   readonly body: BodyKind | undefined
   readonly maxBytes?: number | undefined
@@ -10,26 +10,26 @@ export interface Handler {
   readonly produces: readonly string[]
   /** The names of its query parameters. */
   readonly takes: readonly string[]
-  /** Whether `dry_run`, `plan` and `cursor` are kept apart from them. */
+  /** Whether `dry_run`, `plan` and `cursor` are kept apart from the other parameters. */
   readonly plans?: boolean
-  /** For a browser: needs neither `Accept` nor a token. */
+  /** Whether it is a page for browsers, which needs neither `Accept` nor a token. */
   readonly page?: boolean
-  /** Not rate limited: for monitoring. */
+  /** Whether it is exempt from rate limits, for monitoring. */
   readonly unlimited?: boolean | undefined
-  /** Counted as a write, though it is a GET. */
+  /** Whether a GET counts as a write. */
   readonly writes?: boolean | undefined
-  /** Counted as a read, though it is no GET: it counts its writes itself. */
+  /** Whether it counts as a read, although it is no GET, because it counts its writes itself. */
   readonly reads?: boolean | undefined
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(): boolean
-  /** Also for accounts whose password has expired. */
+  /** Whether accounts with an expired password may call it. */
   readonly expired?: boolean | undefined
-  /** Also for accounts that must set up a second factor first. */
+  /** Whether accounts that must first set up a second factor may call it. */
   readonly withoutFactor?: boolean | undefined
   run(call: Incoming): AnyAnswer | Promise<AnyAnswer>
 }
 
-/** A path, without its trailing `/`, or with `/*` for all that begin so, and what each method does there. */
+/** A path and its methods. The path has no trailing `/`, or ends with `/*` to match everything below it. */
 export interface Route {
   readonly path: string
   readonly methods: Readonly<Partial<Record<Method, Handler>>>

@@ -5,7 +5,7 @@ import type { Handler, Route } from './route.ts'
 
 const JSON_ONLY: readonly string[] = ['application/json']
 
-/** Every path of the API: those of the Entity types have their Plan bound to them. */
+/** Makes the routes of the API. Those of Entity types have their Plan bound to them. */
 export function routesOf(context: Context, { server, entity }: Endpoints): Route[] {
   const paths = new Map<string, Partial<Record<Method, Handler>>>()
   const add = ({ path, method }: ServerEndpoint | EntityEndpoint, handler: Handler, name = '') => {

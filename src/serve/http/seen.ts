@@ -4,7 +4,7 @@ import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Client } from './address.ts'
 import type { Peers } from './clients.ts'
 
-/** What is known of a request besides its content. Most of it is logged. */
+/** What is known about a request besides its content. Most of it is logged. */
 export interface RequestFacts {
   readonly path: string
   readonly search: string
@@ -12,16 +12,16 @@ export interface RequestFacts {
   readonly requestId: string
   readonly client: Client
   readonly rates: RateLimits
-  /** The limits that it was held against, and what they have left. */
+  /** The rate limits that were checked, and what is left of them. */
   standings: readonly Standing[]
-  /** How many sign-ups have been counted for it. */
+  /** How many sign-ups were counted for the request. */
   signUps?: number
   readonly server: Peers
-  /** Aborted once the server is to stop. */
+  /** Aborted when the server stops. */
   readonly stopping: AbortSignal
   caller?: Caller
   /** The digest of the account, for a login. */
   account?: string
-  /** The tool that an agent used, and what it answered. */
+  /** The tool that an agent used, and the status of its answer. */
   tool?: { readonly name: string; readonly status: number }
 }

@@ -18,7 +18,7 @@ interface ListenAddress {
   readonly observer: Observer
 }
 
-/** A port that is ours. Nothing is served on it yet: until then requests wait for a while, and are answered 503 then. */
+/** A bound port on which nothing is served yet. Requests wait for a while, and then get a 503. */
 export interface BoundServer {
   readonly url: string
   serve(served: Served, routes: readonly Route[]): Listening
@@ -26,16 +26,16 @@ export interface BoundServer {
 }
 
 export interface Listening {
-  /** From now on every answer is the last one on its connection. */
+  /** Makes every answer from now on the last one on its connection. */
   endConnections(): void
-  /** Takes no more connections, finishes running requests, closes. */
+  /** Accepts no more connections, finishes running requests, then closes. */
   drain(): Promise<void>
 }
 
 const DRAIN_MS = 10_000
 const HOLD_MS = 50
 
-/** Throws if the port is taken. This is the first step of a start. */
+/** Binds the port. Throws if it is taken. This is the first step of a start. */
 export function bindServer({ host, port, observer }: ListenAddress): BoundServer {
   const { promise: ready, resolve: begin } = Promise.withResolvers<Dispatch>()
   const server = Bun.serve({
@@ -45,7 +45,7 @@ export function bindServer({ host, port, observer }: ListenAddress): BoundServer
     // Bodies that are too large are refused by readBody, with our own answer.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    // Without this a second server could take half of the requests of the first.
+    // Otherwise a second server could take half of the requests.
     reusePort: false,
     fetch: (request, server) => answerEarly(request as BunRequest, server, ready, observer),
   })
@@ -64,7 +64,7 @@ export function bindServer({ host, port, observer }: ListenAddress): BoundServer
   }
 }
 
-/** From here on nothing is made, only run. */
+/** Hands the compiled routes to Bun. */
 function serveRoutes(
   server: Server<undefined>,
   service: Service,
@@ -79,7 +79,7 @@ function serveRoutes(
   return { endConnections: () => service.endConnections(), drain: () => drain(server, service) }
 }
 
-/** What went wrong while it was answered. Where that was the log, there is an answer all the same. */
+/** Answers an error in the service itself, even if logging it fails. */
 function answerError(error: unknown, requestId: string, observer: Observer): Response {
   let answer = renderFailure(new Failure('internal'), requestId)
   try {
@@ -88,12 +88,12 @@ function answerError(error: unknown, requestId: string, observer: Observer): Res
   return responseOf(answer, answer.status, requestId)
 }
 
-/** Finds the route by itself: for requests that came before Bun's router had any. */
+/** Serves a request that arrived before Bun's router had any routes. */
 type Dispatch = (request: BunRequest, server: Server<undefined>) => Soon<Response>
 
 /**
- * Most starts take less time than a client waits, so requests wait for the server: a balancer that does not ask for its
- * health loses none of them. Whoever asks for its health is told the truth at once.
+ * Most starts take less time than a client waits, so requests wait for the server. A load balancer without health
+ * checks then loses none of them. Health checks get the truth at once.
  */
 async function answerEarly(
   request: BunRequest,
@@ -106,7 +106,7 @@ async function answerEarly(
   return dispatch === undefined ? answerStarting(request, server, observer) : dispatch(request, server)
 }
 
-/** While the database is brought to the declaration. */
+/** Answers while the database is being migrated. */
 function answerStarting(request: Request, server: Server<undefined>, observer: Observer): Response {
   const requestId = Bun.randomUUIDv7()
   const failure = new Failure('starting', { headers: { 'Retry-After': '1' } })
@@ -125,7 +125,7 @@ function answerStarting(request: Request, server: Server<undefined>, observer: O
   return responseOf(answer, answer.status, requestId)
 }
 
-/** With and without the trailing slash. */
+/** Returns the path with and without the trailing slash. */
 function bothSpellings(route: Route, service: Service) {
   const run = (request: BunRequest, server: Server<undefined>) => service.serve(route, request, server)
   const paths = /[/*]$/.test(route.path) ? [route.path] : [route.path, `${route.path}/`]
@@ -133,8 +133,8 @@ function bothSpellings(route: Route, service: Service) {
 }
 
 /**
- * Stopping closes idle connections at once. Answers are held back for a moment before, so that whoever is about to ask
- * again has not got an answer yet, and only the truly idle are closed.
+ * Stopping closes idle connections at once. Answers are held back for a moment before: a client without its answer
+ * cannot send the next request yet, so only truly idle connections are closed.
  */
 async function drain(server: Server<undefined>, service: Service): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -20,35 +20,35 @@ import { watched } from './stream.ts'
 import { refuseHost, targetOf } from './target.ts'
 
 const NOT_IN_ADDRESS = 'is not accepted in the URL: send the header Authorization: Bearer <token>'
-/** Of a server that is no proxy. */
+/** The methods of a server that is no proxy. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const NONE_YET: RequestFacts['standings'] = Object.freeze([])
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE, type: 'text/html' }
 
-/** Finds out who is behind a token. */
+/** Finds the caller of a token. */
 export type Recognising = Pick<Identities, 'recall' | 'identify'>
 
-/** Handles all requests. */
+/** What is needed to handle requests. */
 export interface Served {
   readonly context: Context
   readonly clients: Clients
   readonly origins: Origins
   readonly observer: Observer
-  /** Who is behind a token. Default: as the context has it. */
+  /** Finds the caller of a token. Default: the identities of the context. */
   readonly identities?: Recognising
-  /** Whether `?token=` is taken. */
+  /** Whether `?token=` is accepted. */
   readonly queryToken: boolean
 }
 
-/** A request on its way. */
+/** A request that is being handled. */
 interface Exchange {
   readonly route: Route | undefined
   readonly request: BunRequest
   readonly seen: RequestFacts
 }
 
-/** A request whose body is still to be read. */
+/** A request whose body was not read yet. */
 interface Sending {
   readonly request: BunRequest
   readonly seen: RequestFacts
@@ -73,22 +73,22 @@ export class Service {
     this.#identities = served.identities ?? served.context.identities
   }
 
-  /** The number of requests without an answer yet. */
+  /** The number of requests that are not answered yet, and of open streams. */
   get underWay(): number {
     return this.#underWay
   }
 
-  /** From now on every answer is the last one on its connection. */
+  /** Makes every answer from now on the last one on its connection. */
   endConnections(): void {
     this.#lastAnswers = true
   }
 
-  /** From now on every answer waits for this. */
+  /** Makes every answer from now on wait for this promise. */
   holdUntil(released: Promise<void>): void {
     this.#held = released
   }
 
-  /** Streams are told to end. */
+  /** Tells streams to end. */
   endStreams(): void {
     this.#stopping.abort()
   }
@@ -97,7 +97,7 @@ export class Service {
     return `${this.#prefix}-${(++this.#count).toString(36)}`
   }
 
-  /** Every outcome is answered and logged: at once, if nothing has to be waited for. */
+  /** Answers and logs every outcome, at once if there is nothing to wait for. */
   serve(route: Route | undefined, request: BunRequest, server: Peers): Soon<Response> {
     const exchange = { route, request, seen: this.#look(request, server) }
     this.#underWay++
@@ -156,7 +156,7 @@ export class Service {
     }
   }
 
-  /** Under way until its end, which the log tells: whether that comes by itself, or because nobody reads on. */
+  /** Sends a stream. It is under way until it ends, by itself or because nobody reads it. Then it is logged. */
   #stream(request: BunRequest, { body, ...answer }: AnyAnswer, seen: RequestFacts): Response {
     const { status } = answer
     const stream = body as ReadableStream<Uint8Array>
@@ -182,7 +182,7 @@ export class Service {
     return this.#respond(request, { ...answer, body: sent }, status, seen)
   }
 
-  /** A line in the log. */
+  /** Logs the answer. */
   #note({ method }: BunRequest, status: number, seen: RequestFacts): void {
     const { path, search, started, requestId, client, caller, account, tool } = seen
     this.#served.observer.emit({
@@ -215,12 +215,12 @@ export class Service {
     return response
   }
 
-  /** The whole way of a request, top to bottom. */
+  /** Handles a request from top to bottom. */
   #perform({ route, request, seen }: Exchange): Soon<AnyAnswer> {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight
-    // Bun's router reads U+FFFD for what is no UTF-8.
+    // Bun's router reads U+FFFD for bytes that are not UTF-8.
     const handler = handlerOf(isDecodable(seen.path) ? route : undefined, request.method)
     admit(seen, handler, request.method, 'address')
     if (handler.page)
@@ -254,7 +254,7 @@ export class Service {
     if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
     refuseUnsettled(handler, seen.caller)
     const body = await readBody(request, kind)
-    // A body may take its time, and the token may have died meanwhile.
+    // Reading a body may take long, and the token may have ended meanwhile.
     const caller = await this.#callerOf(token)
     refuseUnsettled(handler, caller)
     return run(caller, body)
@@ -264,7 +264,7 @@ export class Service {
     return route && this.#served.origins.preflight(request, methodsOf(route))
   }
 
-  /** The header wins; one that is no Bearer token is a bad token, not none. */
+  /** The header wins. If it is no Bearer token, that is a bad token, not a missing one. */
   #tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
     if (!this.#served.queryToken && parameters?.has('token')) throw invalidAt('token', NOT_IN_ADDRESS)
     if (authorization !== null) return bearerOf(authorization)
@@ -287,7 +287,7 @@ function refuseUnsettled(handler: Handler, caller: Caller | undefined): void {
   if (caller?.lacksFactor && !handler.withoutFactor) throw new Failure('second_factor_setup_required')
 }
 
-/** Nearly everybody writes it as the standard does: a regular expression would take longer than all that follows. */
+/** Nearly all clients write it as the standard does: a regular expression would take longer than all that follows. */
 function bearerOf(authorization: string): string {
   if (authorization.startsWith('Bearer ') && authorization.indexOf(' ', 7) < 0) return authorization.slice(7)
   return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''

@@ -29,7 +29,7 @@ test('a path forty times as long costs about forty times as much, not forty time
     return Math.max(1, user + system)
   }
   cost(1600)
-  // The least of several: other work on the machine can only add to it.
+  // Takes the shortest of several runs: other work on the machine can only add to it.
   const least = (length: number) => Math.min(...Array.from({ length: 7 }, () => cost(length)))
   expect(least(64_000) / least(1600)).toBeLessThan(300)
 })

@@ -1,6 +1,6 @@
 /**
- * The same stream, and `onEnd` once it is over: with the error that broke it off, where one did. Bun cancels a stream only
- * when it has something to send, so `gone` tells when nobody reads any more.
+ * Passes a stream on, and calls `onEnd` when it is over, with the error if it was broken off. Bun cancels a stream only
+ * when it has something to send, so `gone` says when nobody reads any more.
  */
 export function watched(
   source: ReadableStream<Uint8Array>,

@@ -10,7 +10,7 @@ import { errorOf, type ToolResult } from './result.ts'
 import { ToolUse } from './tool-call.ts'
 import { type Tool, tools } from './tools.ts'
 
-/** One message, and its answer. The answer is whole before it is sent: nothing streams. */
+/** Answers one message. The answer is complete before it is sent: nothing streams. */
 export async function answerMessage(context: Context, call: Incoming): Promise<AnyAnswer> {
   call.query.refuseAll()
   const sdk = await loadPackage()
@@ -34,7 +34,7 @@ export async function answerMessage(context: Context, call: Incoming): Promise<A
   return { status, ...(body !== '' && { body }), ...(type !== null && { type }) }
 }
 
-/** Throws the error of the protocol if there is none. */
+/** Finds a tool. Throws an error of the protocol if there is none with this name. */
 function toolNamed(name: string, { ProtocolError, ProtocolErrorCode }: Package): Tool {
   const tool = tools.find((one) => one.name === name)
   if (tool !== undefined) return tool
@@ -43,7 +43,7 @@ function toolNamed(name: string, { ProtocolError, ProtocolErrorCode }: Package):
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}"${guess}`)
 }
 
-/** What a tool answers, or its error, as the HTTP API has it. */
+/** Runs a tool. Returns its answer, or an error as in the HTTP API. */
 async function useTool(context: Context, call: Incoming, tool: Tool, given: unknown): Promise<ToolResult> {
   try {
     const result = await tool.run(new ToolUse(context, call), checked(tool, given))

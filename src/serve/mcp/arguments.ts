@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../declare/fields/field.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, invalid, note } from '../../errors.ts'
 
-/** What a tool takes: JSON Schemas by name. */
+/** The arguments of a tool: JSON Schemas by name. */
 export interface Takes {
   readonly properties: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, { readonly words: string; is(value: unknown
   array: { words: 'a list', is: Array.isArray },
 }
 
-/** Notes everything that is wrong with them. `null` counts as absent: many models send it for what they leave out. */
+/** Checks arguments and notes errors. `null` counts as absent: many models send it for missing values. */
 export function checkArguments(
   sent: Arguments,
   { properties, required = [] }: Takes,
@@ -55,7 +55,7 @@ function noteKind(errors: Errors, path: string, schema: JsonSchema, value: unkno
     )
 }
 
-/** The arguments with these names as the parameters of a URL. */
+/** Converts the arguments with these names to parameters of a URL. */
 export function asQuery(given: Arguments, names: readonly string[]): Record<string, string> {
   const query: Record<string, string> = {}
   for (const name of names) {
@@ -65,13 +65,13 @@ export function asQuery(given: Arguments, names: readonly string[]): Record<stri
   return query
 }
 
-/** `run` and `reason`, as a write keeps them. */
+/** Reads `run` and `reason` of a write. */
 export function noteOf({ run, reason }: Arguments): ReturnType<typeof parseNote> {
   try {
     return parseNote(textOf(run), reason === undefined ? null : encodeURIComponent(String(reason)))
   } catch (error) {
     if (!(error instanceof Failure) || error.errors === undefined) throw error
-    // They are headers elsewhere.
+    // Over HTTP they are headers.
     const named = [...error.errors].map(([name, said]) => [name.replace('Takeback-', '').toLowerCase(), said])
     throw invalid(new Map(named as [string, string[]][]))
   }

@@ -12,19 +12,19 @@ import { keyLimits } from '../../plan/viewer/key-scope.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
 import { fits } from './result.ts'
 
-/** No tool erases anything for good. */
+/** The actions that tools offer. None erases anything for good. */
 const OFFERED = actions.filter((action) => action !== 'purge')
 const READING: readonly Action[] = ['read', 'history']
 
-/** Whether the caller may do anything with a type: all others do not exist for them. */
+/** Whether the caller may do anything with a type. Other types do not exist for them. */
 export function isUsable(plan: Plan, actor: Actor): boolean {
   return Object.keys(mayOf(plan, actor)).length > 0
 }
 
-/** The actions that are possible: always, or depending on the Entity and its values. */
+/** The actions that are always possible, or depending on the Entity and its values. */
 function mayOf(plan: Plan, actor: Actor): Partial<Record<Action, 'always' | 'sometimes'>> {
   const { may } = plan.view(actor)
-  // Agents leave accounts alone.
+  // Agents must not change accounts.
   const offered = isAgent(actor) && plan.login !== undefined ? READING : OFFERED
   return Object.fromEntries(
     offered
@@ -34,7 +34,7 @@ function mayOf(plan: Plan, actor: Actor): Partial<Record<Action, 'always' | 'som
   )
 }
 
-/** All types that the caller can use. */
+/** Describes all types that the caller can use. */
 export function describeAll({ plans }: Context, actor: Actor): object {
   const usable = [...plans.values()].filter((plan) => isUsable(plan, actor))
   const entities = usable.map((plan) => ({ ...headOf(plan.type), may: mayOf(plan, actor) }))
@@ -64,7 +64,7 @@ function headOf({ name, label, description }: EntityType): object {
   }
 }
 
-/** One type, as far as the caller may know it. */
+/** Describes one type, as far as the caller may know it. */
 export function describeType({ plans }: Context, plan: Plan, actor: Actor): object {
   const { type } = plan
   const { viewer } = plan.view(actor)
@@ -104,7 +104,7 @@ export function describeType({ plans }: Context, plan: Plan, actor: Actor): obje
   }
 }
 
-/** What can be sent, without the defaults that the caller does not see. */
+/** The schema of values to send, without defaults that the caller may not see. */
 function valuesSchema(viewer: Viewer, type: EntityType, sent: readonly Field[]): JsonSchema {
   const schema = objectSchema(sent, 'whole', 'in')
   return withoutConcealed(schema, sent, (field) => !showsDefault(viewer, type, field))
@@ -126,7 +126,7 @@ const SAMPLES: Readonly<Record<string, (path: string, schema: JsonSchema) => str
   choice: (path, schema) => `${path} == ${JSON.stringify([schema.enum].flat()[0])}`,
 }
 
-/** Filters that the type takes, one for each kind of field that it has. */
+/** Example filters for the type, one for each kind of field that it has. */
 function examplesOf({ name }: EntityType, seen: readonly Field[]): object {
   const filters = new Map<string, string>()
   for (const field of walk(seen)) {

@@ -5,7 +5,7 @@ import type { Plan } from '../../plan/compile.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
 import { isUsable } from './describe.ts'
 
-/** The type with this name. One that the caller cannot use at all is answered like one that does not exist. */
+/** Finds a type by its name. One that the caller cannot use at all is treated as if it did not exist. */
 export function planNamed(context: Context, actor: Actor, name: unknown, path = 'entity'): Plan {
   const plan = context.plans.get(String(name))
   if (plan !== undefined && isUsable(plan, actor)) return plan

@@ -16,7 +16,7 @@ export function mcpRoute(context: Context, origins: Origins): Route {
   return { path: '/mcp', methods: { POST: { body: 'object', produces: TYPES, takes: [], reads: true, run } } }
 }
 
-/** The protocol asks for it: a page of another site must not reach a server in a private network. */
+/** Required by the protocol: a page of another site must not reach a server in a private network. */
 function refuseOrigin({ headers }: Incoming, { settings }: Context, origins: Origins): void {
   const origin = headers.get('origin')
   if (origin === null || settings.returnOrigins.has(origin) || origins.allows(origin)) return

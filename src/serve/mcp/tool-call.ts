@@ -7,7 +7,7 @@ import type { Plan } from '../../plan/compile.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Incoming } from '../http/incoming.ts'
 
-/** What a tool asks of an endpoint. */
+/** The input of an endpoint that a tool calls. */
 export interface EndpointInput {
   readonly id?: string
   readonly query?: Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ export interface EndpointInput {
   readonly key?: string | null
 }
 
-/** A call that a tool makes for the caller of the request: in the process, and otherwise as over HTTP. */
+/** A call that a tool makes for the caller of the request: within the process, but otherwise as over HTTP. */
 class ToolCall implements Call {
   readonly caller: Caller
   readonly id: string
@@ -116,7 +116,7 @@ export class ToolUse {
     return endpoint.run(this.context, plan, new ToolCall(this.call, endpoint, asked, plan.type.name))
   }
 
-  /** Every request to `/mcp` counts as a read. Whether it writes is known only here. */
+  /** Counts writes. Every request to `/mcp` counts as a read, and only here it is known whether it writes. */
   #count({ method, reads }: Pick<ServerEndpoint, 'method' | 'reads'>): void {
     if (method !== 'GET' && !reads) this.call.admitWrite()
   }

@@ -15,7 +15,7 @@ import { pageResult, readResult, type ToolResult, toolResult } from './result.ts
 import type { ToolUse } from './tool-call.ts'
 import { undoChanges, writeParts } from './write.ts'
 
-/** One tool, as clients see it, and what it does. Its schemas are made once. */
+/** A tool, as clients see it, and its code. Its schemas are made once. */
 export interface Tool {
   readonly name: string
   readonly title: string
@@ -26,7 +26,7 @@ export interface Tool {
   run(use: ToolUse, given: Arguments): Promise<ToolResult>
 }
 
-/** A parameter of the HTTP API, which means the same here. */
+/** The schema of a parameter of the HTTP API that means the same here. */
 function like(name: keyof typeof shared): JsonSchema {
   const { schema, description } = shared[name]
   return { ...schema, description }
@@ -235,7 +235,7 @@ const operations: Tool = {
       return pageResult(given, (limit) =>
         use.ofServer(listOperations, { query: { ...asQuery(given, listOperations.takes), ...limit } }),
       )
-    // What does not go together with one operation is refused by its endpoint.
+    // The endpoint refuses arguments that cannot be combined with one operation.
     const query = asQuery(rest, Object.keys(rest))
     return pageResult(given, (limit) =>
       use.ofServer(readOperation, { id: String(operation), query: { ...query, ...limit } }),
@@ -270,7 +270,7 @@ const undo: Tool = {
 /** All tools, in the order in which clients see them. */
 export const tools: readonly Tool[] = [describe, find, read, summarize, write, history, operations, undo]
 
-/** As the query of a list. */
+/** Converts arguments to the query of a list. */
 function selectionOf(given: Arguments, takes: readonly string[]): Readonly<Record<string, string>> {
   const { filter, ...query } = asQuery(given, takes)
   return { ...equalities(isRecord(given.where) ? given.where : {}, takes, filter), ...query }

@@ -22,7 +22,7 @@ const part: Takes = {
   required: ['action', 'entity'],
 }
 
-/** One operation: all parts or none. */
+/** Writes all parts or none, as one operation. */
 export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolResult> {
   const errors: Errors = new Map()
   const sent = Array.isArray(given.parts) ? given.parts : []
@@ -33,7 +33,7 @@ export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolRe
   return writeResult(await use.ofServer(writeBatch, asked))
 }
 
-/** A part as the batch endpoint takes it. What is wrong with its values is noted there. */
+/** Converts a part for the batch endpoint, which checks its values. */
 function batchPart(use: ToolUse, sent: unknown, at: number, errors: Errors): object | undefined {
   if (!isRecord(sent)) return note(errors, `${at}`, 'must be an object with action, entity and values')
   const own: Errors = new Map()
@@ -61,7 +61,7 @@ function noteUnknownType({ context, call }: ToolUse, name: string, path: string,
   }
 }
 
-/** What the action needs, and what it has no use for. */
+/** Notes arguments that the action needs but lacks, or does not take. */
 function noteMissing(action: keyof typeof METHODS, given: Arguments, at: string, errors: Errors): void {
   const needs = { id: action !== 'create', values: action === 'create' || action === 'update' }
   for (const name of ['id', 'values'] as const) {
@@ -71,14 +71,14 @@ function noteMissing(action: keyof typeof METHODS, given: Arguments, at: string,
   if (action === 'create' && given.version !== undefined) note(errors, `${at}version`, 'is not for create')
 }
 
-/** Sent again with the same key, a write is done once. */
+/** A write that is sent again with the same key is done once. */
 function keyOf({ idempotency_key: key }: Arguments): { readonly key: string | null } {
   return { key: key === undefined ? null : String(key) }
 }
 
 const MATCHING = ['run', 'actor', 'since', 'until', 'entity'] as const
 
-/** One operation, or all that match. */
+/** Takes back one operation, or all that match. */
 export async function undoChanges(use: ToolUse, given: Arguments): Promise<ToolResult> {
   const query = asQuery(given, [...PLANNING, 'skip_conflicts', 'with'])
   const { operation, reason } = given

@@ -1,14 +1,14 @@
 /**
- * Which clock to ask. A wall clock can be wrong, be set back or jump ahead, so it is asked only where nothing else will do.
+ * Which clock to ask. A wall clock can be wrong, be set back or jump ahead, so it is asked only if nothing else will do.
  *
  * | For | Ask |
  * |---|---|
  * | durations, caches and timeouts of one process | `performance.now()`: it runs evenly and never goes back |
- * | counts of seconds or minutes among several processes: failed logins, rates | `dialect.clock`, the wall clock of the database. What lies further ahead than the rule allows was written by a wrong clock, and does not count |
- * | what is kept for days: answers, ended sessions, known places | `ServiceTime`: it counts while servers run, and no wall clock moves it |
- * | the times of tokens, and what people read: logs, names of backups | `Date.now()` |
+ * | counts of seconds or minutes among several processes: failed logins, rates | `dialect.clock`, the wall clock of the database. A time further ahead than possible was written by a wrong clock, and does not count |
+ * | ages of days: kept answers, ended sessions, known places | `ServiceTime`: it runs while servers run, and no wall clock moves it |
+ * | times of tokens, and times that people read: logs, names of backups | `Date.now()` |
  *
- * `test/clocks.test.ts` has the list of those who ask the wall clock.
+ * `test/clocks.test.ts` lists the files that ask the wall clock.
  */
 
 /** How far ahead a correct time may be: transactions overlap, and clocks are corrected in small steps. */

@@ -5,15 +5,15 @@ import type { Site } from '../store/migration/structure.ts'
 import { count, id, type Sql, sql, word } from '../store/sql.ts'
 import { INVITE, TAKEN_BACK } from './links.ts'
 
-/** How many sessions and mailed links were open until all of them ended. */
+/** How many sessions and mailed links were open before all of them were ended. */
 export interface EndedSessions {
   readonly sessions: number
   readonly links: number
 }
 
 /**
- * Ends all sessions of all users with their tokens, mailed links, and logins through a provider that are under way. For a
- * database that has gone back in time: it does not know what has ended since. Its tables may be of an older format.
+ * Ends all sessions of all users with their tokens, all mailed links, and pending logins through providers. For a
+ * database that has gone back in time: it does not know what has ended since. Its tables may have an older format.
  */
 export async function endAllSessions(site: Site, { tables }: Pick<Memory, 'tables'>): Promise<EndedSessions> {
   const held = await heldTables(site)
@@ -30,7 +30,7 @@ export async function endAllSessions(site: Site, { tables }: Pick<Memory, 'table
   return { sessions, links: held.has(LINKS) ? await endLinks(site) : 0 }
 }
 
-/** Ends all keys: how many. */
+/** Ends all keys, and returns how many there were. */
 export async function endAllKeys(site: Site): Promise<number> {
   if (!(await heldTables(site)).has(KEYS)) return 0
   const isOpen = sql`"ended_at" IS NULL`
@@ -47,7 +47,7 @@ const [SESSIONS, HANDOFFS, LINKS, KEYS] = [
   'takeback_keys',
 ] as const
 
-/** Whatever their tokens say about their end: they may have got later ones since. */
+/** Ignores when tokens expire: the sessions may have got later ones since. */
 function openSessions(login: string): Sql {
   return sql`${id(SESSIONS)} s WHERE s."entity" = ${word(login)}
     AND EXISTS (SELECT 1 FROM ${id(login)} u WHERE u."id" = s."entity_id" AND u.${id(TOKEN_EPOCH)} = s."epoch")
@@ -55,15 +55,15 @@ function openSessions(login: string): Sql {
 }
 
 /**
- * To an epoch that no token has: those of the lost time have later ones than the database knows, and the same backup may
- * be restored twice.
+ * Raises epochs to values that no token has. Tokens of the lost time may have later epochs than the database knows, and
+ * the same backup may be restored twice, so the step is random.
  */
 async function raiseEpochs({ session }: Site, login: string): Promise<void> {
   const by = count(randomInt(2 ** 32, 2 ** 40))
   await session.run(sql`UPDATE ${id(login)} SET ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + ${by}`)
 }
 
-/** Invitations stay, but expire, so that they can be sent again. */
+/** Ends all links. Invitations stay, but expire, so that they can be sent again. */
 async function endLinks(site: Site): Promise<number> {
   const { clock } = site.structure.dialect
   const isOpen = sql`"purpose" <> ${TAKEN_BACK} AND "until" > ${clock}`

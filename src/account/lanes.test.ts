@@ -4,7 +4,7 @@ import { type Lane, Lanes, NotStarted } from './lanes.ts'
 
 const limits = { hashesAtOnce: 2, hashesWaiting: 5, hashWaitMs: 60_000 }
 
-/** Work that ends when it is told to. */
+/** Runs work that ends when `end` is called. */
 class Bench {
   readonly started: string[] = []
   readonly #ends = new Map<string, () => void>()

@@ -53,7 +53,7 @@ interface LinkStatements {
   readonly make: readonly Step[]
   readonly renew: readonly Step[]
   readonly use: readonly Step[]
-  /** Refused if a change was taken back at `$since` or later. */
+  /** Refused if a link has taken back a change at `$since` or later. */
   readonly unlessTakenBack: Step
 }
 

@@ -31,8 +31,8 @@ export interface FactorState {
 }
 
 /**
- * Second factors: a secret that an authenticator app makes codes from, and recovery codes for when it is lost. The secret
- * is sealed with the server's secret; of recovery codes only digests are stored. Each code works once.
+ * Second factors: a secret from which an authenticator app makes codes, and recovery codes in case it is lost. The
+ * secret is sealed with the server's secret. Of recovery codes only digests are stored. Each code works once.
  */
 export class SecondFactors {
   readonly #store: Store

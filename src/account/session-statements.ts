@@ -4,7 +4,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
-/** The statements of sessions: their list, and what has ended. */
+/** The statements for listed and for ended sessions. */
 export interface SessionStatements {
   readonly start: readonly Step[]
   readonly replace: readonly Step[]

@@ -14,7 +14,7 @@ import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } 
 const PATIENCE = 10_000
 const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
-/** Who tries a password, and from where. */
+/** The client that tries a password. */
 export interface Trier {
   /** The name under which guesses are counted. For passwords it comes from `loginAccount`. */
   readonly account: string

@@ -8,7 +8,7 @@ const SECRET_BYTES = 20
 /** Phones' clocks may be off, and people take their time: the step before and the step after are accepted. */
 const DRIFT = [0, -1, 1]
 const RECOVERY_CODES = 10
-/** 80 bits: as nobody can guess them, a plain hash is enough. */
+/** 80 bits: too many to guess, so a plain hash is enough. */
 const RECOVERY_BYTES = 10
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 

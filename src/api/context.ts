@@ -132,7 +132,7 @@ export interface PastPiece {
   /** Computes what callers see of changes, and tells those who listen. */
   readonly teller: Teller
   readonly hub: Hub
-  /** Converts old versions of a type to today's form. */
+  /** Converts old versions of a type to the present form. */
   readonly upcasterOf: UpcasterOf
 }
 

@@ -67,7 +67,7 @@ export interface AboutEntity extends AboutServer {
   refusals(action: Action, whole: boolean): Code[]
 }
 
-/** The schemas of an Entity type. `made` answers the create of a list, `part` is an Entity cut down by `fields`, `self` is the user that login returns. */
+/** The schemas of a type. `made` answers a created list, `part` has only some `fields`, `self` is the calling user. */
 export type SchemaKind =
   | 'one'
   | 'create'

@@ -75,7 +75,7 @@ interface ServerEndpointOf<Name extends ParameterName> extends Described<Name, A
 
 /** An endpoint that every Entity type has. */
 interface EntityEndpointOf<Name extends ParameterName> extends Described<Name, AboutEntity> {
-  /** The rules that must allow it: `all` of these, or `any`, depending on the request. Checked when it runs, since they depend on the Entity. */
+  /** The rules that must allow it, `all` or `any` of them. Checked when it runs, since they depend on the Entity. */
   readonly rule: { readonly all: readonly Action[] } | { readonly any: readonly Action[] }
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(plan: Plan): boolean

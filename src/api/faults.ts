@@ -163,12 +163,12 @@ export function noteOwnPassword(
   if (fault !== undefined) note(errors, 'password', fault)
 }
 
-/** Adds the key of an e-mail, and replaces secrets by their hashes. */
+/** Adds the key of the e-mail. */
 export function bindEmailKey(plan: Plan, params: Params): void {
   if (plan.login !== undefined && typeof params.email === 'string') params[EMAIL_KEY] = emailKey(params.email)
 }
 
-/** The first epoch of a user's tokens. It is new, so that no token of an earlier user with the same type and id is valid. */
+/** Sets the first epoch of a user's tokens: a random one, so that no token of a former user with this id is valid. */
 export function bindEpoch(plan: Plan, params: Params): void {
   if (plan.login !== undefined) params[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
 }

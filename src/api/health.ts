@@ -23,7 +23,7 @@ interface Known {
   readonly work?: Runner
 }
 
-/** Whether this server should get requests, and the details for admins. */
+/** Knows whether this server should get requests, and has the details for admins. */
 export class Health {
   readonly #store: Store
   readonly #about: AboutRelease

@@ -48,7 +48,7 @@ interface DevSettings {
   readonly yes: boolean
 }
 
-/** Editors write a file in several steps. */
+/** How long to wait after a change: editors write a file in several steps. */
 const SETTLE_MS = 50
 const STOP_MS = 3000
 

@@ -38,7 +38,7 @@ function cursorOf(entity: string): string {
   return `${REACTIONS}/${entity}`
 }
 
-/** How many depths are remembered. */
+/** How many depths of operations are remembered. */
 const DEPTHS = 1000
 
 /** Makes tasks from the changes of one type. */

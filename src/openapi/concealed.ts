@@ -10,13 +10,13 @@ import { mapSchema } from './compose.ts'
 /** Whether a field of a type is concealed. */
 export type Conceals = (field: Field) => boolean
 
-/** Strangers read the documents too, so the default of a field that they can never see is left out. */
+/** Conceals the defaults of fields that strangers can never see, since they read the documents too. */
 export function concealedOf(type: EntityType, model: Model): Conceals {
   const stranger = viewersOf(model).of(nobody)
   return (field) => !showsDefault(stranger, type, field)
 }
 
-/** Whether a field is hidden even from strangers who may read its Entity. */
+/** Conceals fields that are hidden even from strangers who may read the Entity. */
 export function hiddenOf(type: EntityType, model: Model): Conceals {
   const stranger = viewersOf(model).of(nobody)
   return ({ path }) => stranger.mayField(type, path, 'read') === no

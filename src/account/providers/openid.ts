@@ -129,7 +129,7 @@ function claimsFrom(all: Readonly<Record<string, unknown>>): ProviderClaims {
   }
 }
 
-/** An error without a code is one of the network. */
+/** Codes of errors without an answer. An error that has no code is one of the network, too. */
 const NO_ANSWER = ['OAUTH_TIMEOUT', 'OAUTH_ABORT']
 
 function failureOf(client: typeof OpenId, error: unknown): Failure {

@@ -20,7 +20,7 @@ import { countMail, messageAnswer } from './account-link.ts'
 import { mailTask } from './mail-queue.ts'
 import { SIGN_UP_ALONE } from './sign-up.ts'
 
-/** No e-mail has this key. */
+/** A key that no e-mail has. */
 const UNTAKEN = ' '
 
 /**

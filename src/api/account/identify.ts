@@ -45,9 +45,9 @@ interface Known {
 }
 
 /**
- * The user of a token. The user must still exist, and the token must not be revoked. Users are cached for a moment. When
- * this server ends a token, or sees others do it, the cache is dropped: the token stops working at once here, and within
- * that moment on other servers.
+ * Finds the caller of a token. The user must still exist, and the token must not be revoked. Users are cached for a
+ * moment. When this server ends a token, or sees others do it, the cache is dropped: the token stops working at once
+ * here, and within that moment on other servers.
  */
 export class Identities {
   readonly #model: Model

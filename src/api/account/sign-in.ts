@@ -67,7 +67,7 @@ interface Described {
   readonly verified: boolean
 }
 
-/** The user as an Entity, with its type: `id` and `email` come first. */
+/** Describes a user as an Entity, with its type. `id` and `email` come first. */
 export function describeUser(
   { type }: Plan,
   json: string,

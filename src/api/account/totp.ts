@@ -69,7 +69,7 @@ export async function renewRecoveryCodes(context: Context, call: SelfCall): Prom
   return answerOf({ recovery_codes: codes })
 }
 
-/** `DELETE /api/auth/totp/` `{password}` or `{code}`; with `?user=users/5` an admin removes it for somebody. */
+/** `DELETE /api/auth/totp/` `{password}` or `{code}`; an admin removes it for another user with `?user=users/5`. */
 export async function removeFactor(context: Context, call: Call<'user'>): Promise<Answer> {
   const errors: Errors = new Map()
   const account = await chosenAccount(context, call.caller, call.query.take(errors).user, errors)

@@ -4,8 +4,8 @@ import { type Act, after, read, write } from '../../store/act.ts'
 import type { Context } from '../context.ts'
 
 /**
- * Erases everything that a purge has marked, in bounded steps. Each step can be repeated. So an interrupted purge can be
- * continued by anybody, even by two servers at once.
+ * Erases everything that a purge has marked, in bounded steps. Each step can be repeated, so an interrupted purge can
+ * be continued by any server, even by two at once.
  */
 export function* erase(context: Context, purge: string, plans: Iterable<Plan>): Act<number> {
   let erased = 0

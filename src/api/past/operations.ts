@@ -130,7 +130,7 @@ function* visibleOperation(context: Context, actor: Actor, id: string): Act<Oper
   return found
 }
 
-/** Visible to those who did it, to those in whose name it was done, and to admins. A key also needs its types. */
+/** Whether the actor did it, or it was done in their name, or they are an admin. A key must also be for its types. */
 export function* isVisible(context: Context, actor: Actor, operation: OperationRow): Act<boolean> {
   const own = userOf(actor)
   const isOwn = own !== undefined && operation.user === own.entity && Number(operation.userId) === own.id
@@ -188,7 +188,7 @@ export function parseFilter(
   }
 }
 
-/** `bookings`, or `bookings/7`. */
+/** Reads `bookings` or `bookings/7`. */
 function parseEntity(
   { entities }: Model,
   text: string | undefined,

@@ -48,7 +48,7 @@ export interface Wanted {
   readonly foreign: boolean
 }
 
-/** The requested Entity was changed in the meantime. */
+/** Thrown if the requested Entity has changed in the meantime. */
 export class MovedOn extends Error {}
 
 export interface TakenBack {
@@ -252,7 +252,7 @@ class TakeBack {
     return { touched: all, now }
   }
 
-  /** The operation of another user exists only for callers who may restore all that it deleted, even if it is live again. */
+  /** Operations of others exist only for callers who may restore all that they deleted, even if it is live again. */
   *#refuseForeign({ reversals, lost }: TouchedNow): Act<void> {
     const asked = reversals.flatMap((one): Reversal[] => {
       if (!isEmpty(one)) return [one]

@@ -38,7 +38,7 @@ export function describeBatch(about: AboutServer): Description {
   }
 }
 
-/** Creates an Entity and deletes it. Prefers a type without required references. */
+/** An example that creates an Entity and deletes it. Prefers a type without required references. */
 function batchExample({ model, sample }: AboutServer): object[] {
   const types = [...model.entities.values()]
   const needs = ({ fields, login }: EntityType) =>

@@ -15,7 +15,7 @@ interface BatchPart {
   readonly body: unknown
 }
 
-/** Each key is a lock in the memory of the database, which all of its clients share. */
+/** How many keys a batch may lock. Each takes memory of the database, which all of its clients share. */
 const KEYS_MAX = 32
 
 /**

@@ -284,7 +284,7 @@ function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: Check
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** `If-Match: "3-k2f9", "4"` or `*`: what counts is the version, which an ETag begins with. Weak tags never match (RFC 9110, section 13.1.1). */
+/** Reads `If-Match: "3-k2f9", "4"` or `*`. Only versions count. Weak tags never match (RFC 9110, section 13.1.1). */
 export function parseIfMatch(header: string | null): string | null {
   if (header === null || header.trim() === '*') return null
   const tags = header

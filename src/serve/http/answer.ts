@@ -63,7 +63,7 @@ export function addTo(headers: Headers, more: Readonly<Record<string, string>> =
   for (const name in more) headers.set(name, more[name] ?? '')
 }
 
-/** Headers of the IETF's draft `ratelimit-headers`. A refusal has those of the limit that refused. */
+/** Adds the headers of the IETF draft `ratelimit-headers`. A refusal has those of the limit that refused. */
 export function addRates(headers: Headers, standings: readonly Standing[]): void {
   if (headers.has('RateLimit')) return
   headers.set('RateLimit-Policy', standings.map(({ policy }) => policy).join(', '))

@@ -246,7 +246,7 @@ export class Service {
     })
   }
 
-  /** Only those who send a body sign up. */
+  /** Reads the body, then runs. Sign-ups are counted here, since each has a body. */
   async #withBody(
     { request, seen, handler, token, body: kind }: Sending,
     run: (caller: Caller, body: object) => Soon<AnyAnswer>,

@@ -83,7 +83,7 @@ interface ComparableParameter {
   readonly field: ValueField | undefined
 }
 
-/** All comparable values: no secrets, presence of objects, or JSON. */
+/** Returns the comparable values: no secrets, objects, lists of references or JSON. */
 function comparablesOf(type: EntityType, model: Model): Map<string, ComparableParameter> {
   const own = Object.entries(ownColumns).map(([column, kind]) => ({ column, kind, field: undefined }))
   const fields = [...walk(type.fields)].flatMap((field): ComparableParameter[] => {

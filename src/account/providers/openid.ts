@@ -15,7 +15,7 @@ export interface ProviderClaims {
   readonly all: Readonly<Record<string, unknown>>
 }
 
-/** Values that tie a provider's answer to one login. No message ever contains two of them. */
+/** Values that tie a provider's answer to one login: it returns the state in the URL and the nonce in the ID token. */
 export interface LoginChecks {
   readonly state: string
   readonly nonce: string

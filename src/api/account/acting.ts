@@ -18,7 +18,7 @@ async function actAs(context: Context, { actor, session }: Caller, body: object)
   return signIn(context, { plan, id, ...self }, actingSession(session, by, self.epoch))
 }
 
-/** Reads the user to act as. That cannot be an admin, who has no more rights, and should act under their own name. */
+/** Nobody acts as an admin: an admin has all rights already, and should use them under their own name. */
 function parseUser({ model, plans }: Context, body: Record<string, unknown>): { plan: Plan; id: number } {
   const errors: Errors = new Map()
   for (const name of Object.keys(body)) if (name !== 'user') note(errors, name, 'is not known here')

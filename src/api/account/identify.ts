@@ -21,7 +21,7 @@ import type { Store } from '../../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })
 
-/** How long a user is cached: other servers may have ended a session. */
+/** How long a user is cached at most: other servers may have ended a session. */
 const RELIED_MS = 500
 const KNOWN_MAX = 10_000
 

@@ -103,7 +103,7 @@ async function listKeys(
   return { status: 200, body: JSON.stringify({ data: shown.map(shownKey), next }) }
 }
 
-/** `GET /api/auth/keys/<id>/`: the key and its operations. */
+/** `GET /api/auth/keys/<id>/`: the key, and how much it has done. */
 async function readKey(context: Context, { caller, id }: Call): Promise<Answer> {
   const key = await keyFor(context, caller.actor, id)
   const [row = []] = await context.store.read(context.operations.doneVia, { $via: `keys/${key.id}` })

@@ -15,7 +15,7 @@ export function providerOf({ providers }: Context, name = ''): OpenIdProvider {
   return provider
 }
 
-/** Derives the checks from the state and the server's secret, so that neither the database nor the URL has them. */
+/** Derives the nonce and the verifier from the state with the server's secret, so that neither has to be stored. */
 export function loginChecks({ tokens }: Context, state: string): LoginChecks {
   const made = (purpose: string) => tokens.digest(`provider ${purpose}`).update(state).digest('base64url')
   return { state, nonce: made('nonce'), verifier: made('verifier') }

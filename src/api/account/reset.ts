@@ -60,7 +60,7 @@ async function changeByLink(
   { token, password, request }: { token: string; password: string; request: LinkRequest },
 ): Promise<string> {
   const link = context.links.using(purpose, token, holder)
-  // The owner of the link reads the mails to this address.
+  // Whoever has the link reads the mails to this address.
   const mark = markingVerified(context, plan, { id, key })
   const params = { ...operationOf(actor), ...link.params, ...mark.params, $id: id, $epoch: epoch, password }
   await perform(context.store, hashSecrets(plan, params, 'login'), request.signal)

@@ -7,30 +7,30 @@ export type Single =
   | { readonly kind: 'read'; readonly statement: Statement; readonly params: Params }
   | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly params: Params }
 
-/** `together`: several that need not wait for each other, and whose outcomes are put in order where they say. */
+/** `together`: several requests that need not wait for each other. Their outcomes are put into `outcomes`, in order. */
 export type Ask =
   | Single
   | { readonly kind: 'together'; readonly asks: readonly Single[]; readonly outcomes: Outcome[] }
 
 /** Work that is not for the Store and must not be done inside a transaction. */
 export type Effect =
-  /** Others are in the way: they shall have a moment. */
+  /** Waits a moment, because others are in the way. */
   | { readonly kind: 'pause'; readonly ms: number }
-  /** What takes its time, and always comes to the same, or to something just as good. */
+  /** Slow work that always has the same result, or one just as good. */
   | { readonly kind: 'work'; readonly on: string; readonly run: Run }
-  /** To be done as soon as the writes are committed. */
+  /** Runs as soon as the writes are committed. */
   | { readonly kind: 'after'; run(): void | Promise<void> }
 
-/** `signal`: aborted once nobody waits for it any more. */
+/** `signal`: aborted once nobody waits for the result. */
 export type Run = (signal?: AbortSignal) => Promise<string>
 
 /**
- * An operation that says what it wants, and leaves to others how that is done: `perform` does one thing after the other,
- * `transact` all of it in one transaction. So the same code serves a single call and a part of many.
+ * An operation that yields what it wants and leaves the execution to others. `perform` runs one request after the
+ * other, `transact` runs all of them in one transaction. So the same code serves a single call and a part of many.
  */
 export type Act<T> = Generator<Ask | Effect, T, Outcome>
 
-/** The same, as a Store takes it. */
+/** An Act without effects, as a Store runs it. */
 export type Work<T> = Generator<Ask, T, Outcome>
 
 export function* read(statement: Statement, params: Params): Act<readonly Row[]> {
@@ -55,7 +55,7 @@ export function* after(run: () => void | Promise<void>): Act<void> {
   yield { kind: 'after', run }
 }
 
-/** Acts that have nothing to do with each other, side by side: what they ask for at the same time is asked for at once. */
+/** Runs independent Acts side by side. What they ask for at the same time is sent together. */
 export function* all<T>(acts: readonly Act<T>[]): Act<T[]> {
   const results: T[] = []
   let open = acts.map((act, at) => ({ act, at, next: act.next() }))
@@ -82,5 +82,5 @@ function isSingle(ask: Ask | Effect): ask is Single {
   return ask.kind === 'read' || ask.kind === 'write'
 }
 
-/** The outcome of what only had to be done. */
+/** The outcome of a request without a result. */
 export const NOTHING: Outcome = { done: true, rows: [] }

@@ -1,17 +1,17 @@
-/** No type can have it in its name. */
+/** A character that no type name can contain. */
 const MARK = '~'
 
-/** The name of a type once it is dropped: another type may get the name that it had. */
+/** The name of a dropped type. Another type may get its former name. */
 export function droppedName(name: string, generation: number): string {
   return `${name}${MARK}${generation}`
 }
 
-/** Why a task of a dropped type is not run. */
+/** The reason why a task of a dropped type is not run. */
 export function droppedReason(name: string): string {
   return `${name} was dropped with "takeback migrate --drop", and with it what this task was for.`
 }
 
-/** The name that a dropped type had; undefined if the type was not dropped. */
+/** The former name of a dropped type; undefined if the type was not dropped. */
 export function nameBeforeDrop(name: string): string | undefined {
   const at = name.indexOf(MARK)
   return at < 0 ? undefined : name.slice(0, at)

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { isMemory, type Location } from './location.ts'
 import { isExposed } from './sqlite/secret.ts'
 
-/** Database files that others than their owner can open: those that Takeback makes are for the owner alone. */
+/** Database files that other users can open. Files that Takeback makes are for their owner only. */
 export function exposedFiles(location: Location): string[] {
   if (location.kind !== 'sqlite' || isMemory(location)) return []
   const { path } = location

@@ -9,21 +9,21 @@ const NAMES = {
 } as const
 
 /**
- * Ends this process without closing anything. `process.exit` closes the connections to SQLite, and the last one to close
- * writes and syncs the database once more.
+ * Ends this process without closing anything. `process.exit` closes the connections to SQLite, and closing the last one
+ * writes and syncs the database again.
  */
 export function endProcess(code: number): never {
   for (const name of namesHere())
     try {
       dlopen(name, { _exit: { args: ['i32'], returns: 'void' } }).symbols._exit(code)
     } catch {
-      // Another name, then.
+      // Tries the next library name.
     }
   if (code !== 0) process.kill(process.pid, 'SIGKILL')
   process.exit(code)
 }
 
-/** Drops what the system has cached of a file, so that the next read comes from the disk. Whether it could be asked to. */
+/** Drops the system's cache of a file, so that the next read comes from the disk. Returns whether that was possible. */
 export function dropCached(descriptor: number): boolean {
   if (process.platform !== 'linux') return false
   for (const name of namesHere())
@@ -33,12 +33,12 @@ export function dropCached(descriptor: number): boolean {
       })
       return symbols.posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) === 0
     } catch {
-      // Another name, then.
+      // Tries the next library name.
     }
   return false
 }
 
-/** Memory that begins at a multiple of `alignment`, as reads past the cache want it. */
+/** Memory aligned to a multiple of `alignment`, as reads past the cache require. */
 export function alignedBytes(size: number, alignment = 4096): Uint8Array {
   const bytes = new Uint8Array(size + alignment)
   const start = (alignment - (Number(ptr(bytes)) % alignment)) % alignment

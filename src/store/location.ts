@@ -1,26 +1,26 @@
-/** The path of an SQLite database without a file. It ends with the process. */
+/** The path of an SQLite database without a file. It exists as long as the process. */
 export const MEMORY = ':memory:'
 
-/** Where the data are. */
+/** Where the data is. */
 export type Location =
   | ({ readonly kind: 'sqlite'; readonly path: string } & Pick<Limits, 'statementMs'>)
   | ({ readonly kind: 'postgres'; readonly url: string } & Limits)
 
-/** How much a server asks of a database. */
+/** Limits for the use of a database. */
 export interface Limits {
-  /** The greatest number of connections. */
+  /** The maximum number of connections. */
   readonly pool: number
-  /** The longest that a statement may take. */
+  /** The maximum time of a statement. */
   readonly statementMs: number
   readonly connectMs: number
 }
 
-/** As `--database` takes it, password included. */
+/** The address in the form of `--database`, with the password. */
 export function addressOf(location: Location): string {
   return location.kind === 'sqlite' ? `sqlite:${location.path}` : location.url
 }
 
-/** For people and logs: a password in it is nobody's business. */
+/** The address for people and logs, without the password. */
 export function describeLocation(location: Location): string {
   if (isMemory(location)) return 'memory, for as long as this process runs'
   return location.kind === 'sqlite' ? location.path : hidePassword(location.url)

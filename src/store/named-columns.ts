@@ -1,7 +1,7 @@
 import type { Bound, Row } from './dialect.ts'
 import { join, type Sql } from './sql.ts'
 
-/** The columns of a statement, said once: selected by their SQL, read by their names. */
+/** The columns of a statement, declared once: selected by their SQL, read by their names. */
 export interface NamedColumns<Name extends string> {
   readonly sql: Sql
   read(row: Row): Readonly<Record<Name, Bound>>

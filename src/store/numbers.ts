@@ -9,12 +9,12 @@ export function powerOfTen(places: number): Sql {
 
 const INTEGER_MOST: Sql = { parts: [String(Number.MAX_SAFE_INTEGER)] }
 
-/** The same, or null beyond what an integer can be. */
+/** The value, or null beyond the limits of an integer. */
 export function withinIntegers(value: Sql): Sql {
   return boundedBy(value, INTEGER_MOST)
 }
 
-/** The same, or null where a decimal has more than 18 digits. `scale`: digits behind the point, if those are written. */
+/** The value, or null if a decimal has more than 18 digits. `scale`: its decimal places, if they are written. */
 export function withinDecimals(value: Sql, scale = 0): Sql {
   const whole = '9'.repeat(DECIMAL_DIGITS - scale)
   return boundedBy(value, { parts: [scale === 0 ? whole : `${whole}.${'9'.repeat(scale)}`] })
@@ -26,7 +26,7 @@ function boundedBy(value: Sql, most: Sql): Sql {
 
 const [LEAST, MOST] = [NUMBER_LEAST, NUMBER_MOST].map((limit) => ({ parts: [String(limit)] }))
 
-/** The result of arithmetic with numbers: null beyond the limit, and zero close to it. */
+/** The result of arithmetic with numbers: null beyond the limit, and zero if it is tiny. */
 export function withinNumbers(value: Sql): Sql {
   return once(
     [value],

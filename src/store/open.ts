@@ -3,7 +3,7 @@ import { StartError } from '../errors.ts'
 import type { Location } from './location.ts'
 import type { Store } from './store.ts'
 
-/** The Store of a location. `onLost` is called when it is no longer certain what is on disk. */
+/** Opens the Store of a location. `onLost` is called when it is no longer certain what is on disk. */
 export async function openStore(
   location: Location,
   { onLost = () => {}, mustExist = false }: { onLost?: (error: unknown) => void; mustExist?: boolean } = {},

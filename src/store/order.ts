@@ -1,11 +1,11 @@
 import { type Sql, sql } from './sql.ts'
 
-/** The columns that a table itself keeps from being empty. */
+/** Columns that the table itself declares NOT NULL. */
 const NEVER_EMPTY = new Set(['id', 'version', 'created_at', 'updated_at'])
 
 /**
- * A column in an order. Of what always has a value nothing is said about `null`: not every database knows that an index
- * will do then. So a sort and the index that is to serve it are both said by this.
+ * A column in an ORDER BY or an index. Nothing is said about `null` for columns that always have a value: otherwise
+ * some databases would not use the index. So sorts and their indexes must both be written by this function.
  */
 export function ordered(
   column: Sql,
@@ -17,7 +17,7 @@ export function ordered(
   return descending ? sql`${column} DESC${empty}` : sql`${column} ASC${empty}`
 }
 
-/** `null` is less than any value, on every database. */
+/** Sorts `null` before any value, on every database. */
 export function nullsIn(descending: boolean): Sql {
   return descending ? sql` NULLS LAST` : sql` NULLS FIRST`
 }

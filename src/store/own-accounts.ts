@@ -2,7 +2,7 @@ import { columnMakers, inJson, type OwnTable } from './own-table.ts'
 
 const { text, integer, time, optional } = columnMakers
 
-/** Tables of accounts that came with format 5 and later. */
+/** Tables for accounts since format 5. */
 export const accountTables: readonly OwnTable[] = [
   {
     name: 'takeback_links',
@@ -16,7 +16,7 @@ export const accountTables: readonly OwnTable[] = [
       text('slot'),
       text('digest'),
       text('bound'),
-      // The e-mail address that the link is for, if it is not that of the account. New invitations always have it.
+      // The e-mail address that the link is for, if it is not the account's. New invitations always have it.
       optional(text('address')),
       time('until'),
     ],
@@ -51,13 +51,13 @@ export const accountTables: readonly OwnTable[] = [
       text('session'),
       text('entity'),
       integer('entity_id'),
-      // The epoch of the tokens of the user: those of another one have ended.
+      // The epoch of the user's tokens. Tokens of another epoch have ended.
       integer('epoch'),
       text('how'),
       time('started_at'),
       time('seen_at'),
       time('expires_at'),
-      // When the row is erased, in service time.
+      // When to erase the row, in service time.
       time('until'),
       text('address'),
       optional(text('agent')),

@@ -3,7 +3,7 @@ import { columnsIn, FORMAT, ownTables, tablesIn } from './own.ts'
 import type { OwnColumn, OwnIndex, OwnTable } from './own-table.ts'
 import { id, join, type Sql, sql } from './sql.ts'
 
-/** Makes the tables as they are in a format. */
+/** Creates the tables of a format. */
 export function createOwnTables(ddl: Ddl, format = FORMAT): Sql[] {
   return [
     ddl.meta,
@@ -12,7 +12,7 @@ export function createOwnTables(ddl: Ddl, format = FORMAT): Sql[] {
   ]
 }
 
-/** Brings the tables of an older format to that of today. */
+/** Upgrades the tables of an older format to the current one. */
 export function upgradeOwnTables(ddl: Ddl, from: number): Sql[] {
   return ownTables.flatMap((table) => {
     if ((table.since ?? 1) > from)
@@ -47,7 +47,7 @@ function createWithIndexes(ddl: Ddl, table: OwnTable, format: number): Sql[] {
   ]
 }
 
-/** An index as it is in a format; undefined where that does not have it. */
+/** An index as it is in a format; undefined if the format does not have it. */
 function indexIn(
   { numberInIndexes }: Ddl,
   { numbered, key }: OwnTable,
@@ -81,7 +81,7 @@ function ownIndexName(table: OwnTable, { name }: OwnIndex): string {
   return `${table.name}:${name}`
 }
 
-/** Under another name first: some databases keep the names of a table's constraints when it is renamed. */
+/** Creates a table again, first under another name: some databases keep constraint names when a table is renamed. */
 function makeAnew(ddl: Ddl, table: OwnTable, from: number): Sql[] {
   const fresh = `${table.name}_rekeyed`
   const kept = join(columnsIn(table, from).map(({ name }) => id(name)))

@@ -11,7 +11,7 @@ export const FORMAT = 5
 
 const { text, integer, time, optional } = columnMakers
 
-/** Every table of Takeback's own, but `takeback_meta`, which must be there before all others. */
+/** Every table of Takeback's own except `takeback_meta`, which must exist before all others. */
 export const ownTables: readonly OwnTable[] = [
   {
     name: 'takeback_journal',
@@ -34,9 +34,9 @@ export const ownTables: readonly OwnTable[] = [
       integer('version'),
       text('kind'),
       optional(text('data')),
-      // The operation that had deleted it, as it stood after this change.
+      // The operation that had deleted the Entity, as of this change.
       { ...optional(text('deletion')), since: 3 },
-      // Who or what acted in the name of the actor, and the operation that made them act.
+      // Who acted in the name of the actor; and the operation that caused it.
       { ...optional(text('via')), since: 4, names: [{ text: '*/', at: 'start', users: true }] },
       { ...optional(text('cause')), since: 4 },
     ],
@@ -44,14 +44,14 @@ export const ownTables: readonly OwnTable[] = [
     numbered: true,
     indexes: [
       { name: 'entity', columns: ['entity', 'entity_id', 'version'], unique: true },
-      // With the number, so that the last change of an operation is found at once, however many it has.
+      // With the number, so that the last change of an operation is found at once, however many there are.
       { name: 'operation', columns: ['operation', 'seq'], was: ['operation'], since: 4 },
-      // All that operations are looked for by. Time comes first, so that new entries are put at the end: an index that
-      // begins with the actor was measured to cost eight times as much with every write.
+      // Everything that operations are searched by. Time comes first, so that new entries go to the end: an index that
+      // begins with the actor made every write eight times as expensive.
       { name: 'at', columns: ['at', 'operation', 'actor', 'actor_id', 'entity'], since: 3 },
-      // Of the few that somebody else has done in the name of a user: all others cost nothing here.
+      // Only for the few changes made in the name of a user by somebody else.
       { name: 'via', columns: ['via', 'at', 'operation'], with: 'via', since: 4 },
-      // Of the few that another operation has set off.
+      // Only for the few changes that another operation has caused.
       { name: 'cause', columns: ['cause', 'operation'], with: 'cause', since: 5 },
     ],
   },
@@ -66,7 +66,7 @@ export const ownTables: readonly OwnTable[] = [
       text('column'),
       integer('target'),
       { ...optional(integer('place')), since: 2 },
-      // The version of the Entity that left the reference empty.
+      // The version of the Entity in which the reference was cleared.
       { ...optional(integer('version')), since: 3 },
     ],
     key: ['operation', 'entity', 'entity_id', 'column', 'target'],
@@ -127,7 +127,7 @@ export const ownTables: readonly OwnTable[] = [
   {
     name: 'takeback_rates',
     about: 'Token buckets of the rate limits: the time at which each is full again, in milliseconds.',
-    // The name of a bucket, and whose it is: `kept admins/1 as users/3`.
+    // The name of a bucket and its owner: `kept admins/1 as users/3`.
     columns: [{ ...text('key'), names: [{ text: ' */', at: 'anywhere', users: true }] }, integer('full_at')],
     key: ['key'],
     since: 3,
@@ -171,7 +171,7 @@ export const ownTables: readonly OwnTable[] = [
     key: ['entity', 'entity_id', 'key'],
     indexes: [{ name: 'key', columns: ['key'] }],
     since: 3,
-    // Nothing says which Entities those answers show, so a purge could not find them.
+    // Nothing says which Entities these answers show, so a purge could not find them.
     upgrade: sql`UPDATE "takeback_answers" SET "body" = NULL`,
   },
   {
@@ -239,7 +239,7 @@ export const ownTables: readonly OwnTable[] = [
     ],
     key: ['name'],
     since: 4,
-    // What used to keep the time of retention and of backups, and who was at it.
+    // Keys that older versions used to schedule retention and backups.
     upgrade: sql`DELETE FROM "takeback_meta" WHERE "key" IN ('keeper', 'backup turn', 'backup made')`,
   },
   {
@@ -252,7 +252,7 @@ export const ownTables: readonly OwnTable[] = [
       { ...optional(text('key')), names: [{ text: '*/', at: 'start' }] },
       { ...text('payload'), names: inJson },
       time('at'),
-      // As above; empty where another task of the same key comes first, and where it is set aside.
+      // As above. Null if another task of the same key comes first, and if the task is set aside.
       optional(time('next_at')),
       optional(text('holder')),
       integer('fence'),
@@ -316,9 +316,9 @@ export const ownTables: readonly OwnTable[] = [
   ...accountTables,
 ]
 
-/** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */
+/** Tables that name an Entity type in `entity`; and those of them that also name a column. */
 export const aboutEntities = ownTables.filter(({ columns }) => columns.some(({ name }) => name === 'entity'))
-/** Those with data of single Entities, besides the journal: a purge erases these rows. */
+/** Tables with data about single Entities, besides the journal. A purge erases these rows. */
 export const besidesJournal = aboutEntities.filter(
   ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
 )
@@ -326,7 +326,7 @@ export const aboutColumns = aboutEntities.filter(({ columns }) =>
   columns.some(({ name }) => name === 'column'),
 )
 
-/** What a table has in a format: its columns then. */
+/** The columns that a table has in a format. */
 export function columnsIn({ columns }: OwnTable, format: number): readonly OwnColumn[] {
   return columns.filter(({ since = 1 }) => since <= format)
 }

@@ -1,8 +1,8 @@
-/** About how much of a table is held in memory at once. */
+/** About how much of a table to hold in memory at once. */
 const PAGE_BYTES = 4 * 1024 * 1024
 const FIRST_ROWS = 100
 
-/** How many rows to read at once where rows can be large: few at first, then as many as fit, by the size of those before. */
+/** The number of rows to read at once, if rows can be large: few at first, then as many as fit. */
 export class PageSize {
   readonly #most: number
   #rows = FIRST_ROWS
@@ -15,7 +15,7 @@ export class PageSize {
     return this.#rows
   }
 
-  /** After a page of so many rows that had so many bytes. */
+  /** Adapts the size after a page with so many rows and bytes. */
   adapt(rows: number, bytes: number): void {
     this.#rows = Math.min(this.#most, Math.max(1, Math.floor((PAGE_BYTES * rows) / bytes)))
   }

@@ -1,4 +1,4 @@
-/** A process that reads a database for a server, inside of the binary. */
+/** Runs a process of the binary that reads a database for a server. */
 export async function runReader(args: readonly string[]): Promise<void> {
   const { serveReader } = await import('./sqlite/reader.ts')
   await serveReader(args)

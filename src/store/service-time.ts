@@ -5,21 +5,21 @@ import type { Store } from './store.ts'
 
 const META = sql`"takeback_meta"`
 const KEY = word(SERVED)
-/** So little is not worth a write. */
+/** Less than this is not worth a write. */
 const LITTLE_MS = 60_000
 
 /**
- * A clock that runs while servers do. It began with the time of a wall clock and has only counted since, so no jump of a
- * wall clock moves it. Each process counts for itself and now and then writes down how far it has come; the one that is
- * furthest ahead is right. What is kept for a day by it is kept for a day at least: while no server runs, it stands still.
+ * A clock that runs while servers do. It started from a wall clock and has only counted since, so no jump of a wall
+ * clock moves it. Each process counts for itself and sometimes stores its time; the one furthest ahead is right. A day
+ * by this clock takes at least a real day: while no server runs, it stands still.
  */
 export class ServiceTime {
   readonly #store: Store
   readonly #keep: readonly Step[]
-  /** In milliseconds: where it stood, and when that was by the clock of this process. */
+  /** The time in milliseconds at the last adjustment, and the clock of this process at that moment. */
   #stood: number
   #at = performance.now()
-  /** Whether that is written down. */
+  /** Whether that time is stored. */
   #kept: boolean
 
   private constructor(store: Store, kept: number | undefined) {
@@ -53,7 +53,7 @@ export class ServiceTime {
     return this.#stood + performance.now() - this.#at
   }
 
-  /** Tells others how far it has come, and hears from them. */
+  /** Stores the time for other processes, and takes over theirs if it is ahead. */
   async keep(): Promise<void> {
     if (this.#kept && performance.now() - this.#at < LITTLE_MS) return
     const { rows } = await this.#store.write(this.#keep, { $value: this.text() })

@@ -1,12 +1,12 @@
 import { budget } from '../budget.ts'
 
-/** A statement that took long. Its text has no values: these are always bound. */
+/** A slow statement. Its text has no values: these are always bound. */
 export interface SlowStatement {
-  /** When it took longest. */
+  /** When it was slowest. */
   readonly at: string
   readonly ms: number
   readonly statement: string
-  /** How often it took long. */
+  /** How often it was slow. */
   readonly count: number
 }
 
@@ -15,9 +15,9 @@ interface Known extends SlowStatement {
   readonly last: number
 }
 
-/** The statements that took long of late, in a fixed amount of memory. */
+/** The statements that were slow recently, in a fixed amount of memory. */
 export class SlowStatements {
-  /** What takes less is not kept. */
+  /** Faster statements are not recorded. */
   atLeastMs: number = budget.slowMs
   readonly #known = new Map<string, Known>()
 
@@ -28,7 +28,7 @@ export class SlowStatements {
   #keep(statement: string, ms: number): void {
     const known = this.#known.get(statement)
     const worst = known !== undefined && known.ms > ms ? known : { ms, at: new Date().toISOString() }
-    // The last one is the one that was slow last.
+    // Moves it to the end: the first entry was slow longest ago.
     this.#known.delete(statement)
     const [oldest] = this.#known.keys()
     if (this.#known.size >= budget.slowStatements && oldest !== undefined) this.#known.delete(oldest)
@@ -41,7 +41,7 @@ export class SlowStatements {
     })
   }
 
-  /** The slowest first. */
+  /** The statements, the slowest first. */
   list(): SlowStatement[] {
     const since = performance.now() - budget.slowKeptMs
     return [...this.#known.values()]

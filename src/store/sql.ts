@@ -47,7 +47,7 @@ function append(parts: (string | Param)[], more: Sql['parts']): void {
   for (const part of more) appendPart(parts, part)
 }
 
-/** Joins adjacent texts, since deeply nested SQL is copied often. */
+/** Appends a part. Adjacent texts are joined, since deeply nested SQL is copied often. */
 function appendPart(parts: (string | Param)[], part: string | Param): void {
   if (part === '') return
   const end = parts.length - 1
@@ -56,12 +56,12 @@ function appendPart(parts: (string | Param)[], part: string | Param): void {
   else parts.push(part)
 }
 
-/** A table or a column. A dot in it is part of the name: a column is called by its dot path. */
+/** A quoted table or column. A dot is part of the name: a column is named by its dot path. */
 export function id(name: string): Sql {
   return { parts: [`"${name.replaceAll('"', '""')}"`] }
 }
 
-/** A word of the Model, such as an Entity type's name, as a text constant. */
+/** A constant from the Model, such as the name of an Entity type, as an SQL text. */
 export function word(text: string): Sql {
   return { parts: [`'${text.replaceAll("'", "''")}'`] }
 }
@@ -100,19 +100,19 @@ export function lengthOf({ parts }: Sql): number {
 }
 const PLACEHOLDER = 20
 
-/** No column and no literal is longer. */
+/** Columns and literals are never longer. */
 const SHORT = 100
 
 /**
- * For SQL that repeats its operands. A long operand is evaluated once, in a sub-select, and repeated by its name there:
- * without that, nested expressions would double in length with each level. The LIMIT keeps databases from putting the
- * operand back in the place of its name.
+ * For SQL that repeats its operands. A long operand is evaluated once in a subquery and then used by name. Without
+ * that, nested expressions would double in length with each level. The LIMIT keeps databases from inlining the operand
+ * again.
  */
 export function once(operands: readonly Sql[], make: (operands: readonly Sql[]) => Sql): Sql {
   const long = operands.filter((operand) => lengthOf(operand) > SHORT)
   if (long.length === 0) return make(operands)
   const columns = join(long.map((operand, at) => sql`${operand} AS ${id(`v${at}`)}`))
-  // What is nested within is shorter, so no two names within each other are the same.
+  // Inner operands are shorter, so nested names never clash.
   const alias: Sql = { parts: [`once${lengthOf(columns)}`] }
   const named = operands.map((operand) => {
     const at = long.indexOf(operand)
@@ -121,7 +121,7 @@ export function once(operands: readonly Sql[], make: (operands: readonly Sql[]) 
   return sql`(SELECT ${make(named)} FROM (SELECT ${columns} LIMIT 1) ${alias})`
 }
 
-/** A name that occurs twice is bound once. */
+/** Compiles SQL into a statement. A name that occurs twice is bound once. */
 export function compile(
   source: Sql,
   placeholder: (position: number, kind: ParamKind) => string,

@@ -9,16 +9,16 @@ export interface Step {
   readonly name: string
   readonly statement: Statement
   readonly expect: 'some' | 'none' | 'any'
-  /** What it gives back is what later steps of the transaction find under `dialect.noted`. */
+  /** Whether later steps find its rows under `dialect.noted`. */
   readonly notes?: boolean
-  /** The names under which later steps find the values of its first row, which is what the transaction gives back. */
+  /** The names under which later steps find the values of its first row. That row is the result of the transaction. */
   readonly keeps?: readonly string[]
 }
 
-/** The name of a step that is refused because of a concurrent change: the whole transaction is to be tried again. */
+/** The name of a step that is refused because of a concurrent change. The whole transaction is then retried. */
 export const LATE = 'late'
 
-/** `step` is the refused step, or `unique` if a unique value is taken. */
+/** `step`: the refused step, or `unique` if a unique value is taken. */
 export type Outcome =
   | { readonly done: true; readonly rows: readonly Row[] }
   | { readonly done: false; readonly step: string; readonly rows: readonly Row[] }

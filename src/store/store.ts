@@ -9,53 +9,53 @@ import type { Outcome, Step } from './step.ts'
 /** A database that executes Plans. */
 export interface Store {
   readonly dialect: Dialect
-  /** What took long of late. */
+  /** The statements that were slow recently. */
   readonly slow: SlowStatements
   readonly structure: Structure
-  /** Grows when others have committed, as far as it can tell: caches are then invalid. */
+  /** Increases when others have committed, as far as that is known: caches are then invalid. */
   readonly others: number
-  /** From here on, it answers for as long as nobody has changed the structure of the data into one that this generation does not get along with. */
+  /** Serves until somebody migrates the data to a structure that does not work with this generation. */
   serve(generation: number): void
-  /** The secret that signs tokens, made once, unless it is given, and kept where the data are. */
+  /** The secret that signs tokens. Created once, unless it is given, and stored where the data is. */
   keepSecret(given?: string): Promise<string>
-  /** The same, where there is one already; asked before anything is made, too. */
+  /** The secret, if there is one already. Also called before anything is created. */
   secret(): Promise<string | undefined>
-  /** At once, if the database does not have to be waited for. */
+  /** Reads; the result is there at once if the database does not make it wait. */
   read(statement: Statement, params: Params): Soon<readonly Row[]>
   /**
-   * One transaction. When the promise is fulfilled with `done`, it is on disk. Nothing is written where the signal is
+   * Runs one transaction. When the promise is fulfilled with `done`, it is on disk. Nothing is written if the signal is
    * aborted before it begins, which is at least one turn of the event loop later.
    */
   write(steps: readonly Step[], params: Params, signal?: AbortSignal): Promise<Outcome>
   /**
-   * All that it asks for in one transaction, which nobody sees half of. A write of it that is refused leaves nothing
-   * behind, and it goes on; where it throws, nothing of it stays. It may be made and run more than once. The signal is
-   * that of `write`.
+   * Runs all requests of the work in one transaction, which nobody sees half of. A refused write has no effect, and the
+   * work goes on. If the work throws, nothing is kept. It may be made and run more than once. The signal is that of
+   * `write`.
    */
   transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T>
   /**
-   * Up to which number no change will be added to the journal any more, where `last` is one that is there: that one, or a
-   * lesser one where others are writing. Numbers are given before commits, which may come in another order. Undefined where
-   * it is not known yet: a moment later it is.
+   * The number up to which no more changes will be added to the journal, given that `last` is in it: `last`, or less
+   * while others are writing. Numbers are given before commits, which may come in another order. Undefined if it is not
+   * known yet; a moment later it is.
    */
   settled(last: number): Promise<number | undefined>
-  /** A number that was settled a moment ago, and costs nothing to know; undefined where none is known yet. */
+  /** A number that was settled a moment ago, and costs nothing to read; undefined if none is known yet. */
   readonly recent: number | undefined
   /**
-   * Calls `heard` soon after something was committed, by this process or, as far as the database tells, by others; and
-   * perhaps after something else. Until the function that it returns is called.
+   * Calls `heard` soon after a commit of this process or, as far as the database reports it, of others; perhaps also at
+   * other times. Ends when the returned function is called.
    */
   onCommit(heard: () => void): () => void
-  /** After values were erased: leaves no copy of them in files that only the Store knows. */
+  /** After values were erased: removes copies of them from files that only the Store knows. */
   scrub(): Promise<void>
   /**
-   * Rewrites the files, so that they have nothing but what is there. Throws a StartError where the database keeps its
-   * files itself.
+   * Rewrites the files, so that they contain only present data. Throws a StartError if the database manages its files
+   * itself.
    */
   vacuum(): Promise<void>
-  /** Throws where the database does not answer, or takes no writes. Leaves nothing behind. */
+  /** Throws if the database does not answer or takes no writes. Leaves nothing behind. */
   ping(): Promise<void>
-  /** What an admin wants to know: sizes, connections. */
+  /** Figures for admins: sizes, connections. */
   figures(): Promise<Readonly<Record<string, string | number | boolean>>>
   close(): Promise<void>
 }

@@ -5,43 +5,43 @@ export interface Column {
   readonly name: string
   readonly kind: ColumnKind
   readonly references?: string
-  /** A list of references to this table: beside it there is a link table, which triggers keep as it is. */
+  /** For a list of references: the target table. A link table goes with it, which triggers keep in step. */
   readonly links?: string
-  /** In a list of objects: the name of the reference in each. */
+  /** In a list of objects: the name of the reference in each item. */
   readonly member?: string
-  /** What a deletion of its target has ever been declared to do to it. */
+  /** Every `onDelete` that was ever declared for it. */
   readonly ever?: readonly string[]
-  /** Digits behind the point, of a decimal: what is kept depends on it. */
+  /** Decimal places, for a decimal. The stored form depends on it. */
   readonly scale?: number
-  /** Holds hashes, and must never be shown. */
+  /** Contains hashes, which must never be shown. */
   readonly secret?: boolean
   /** Every Entity must have a value here. */
   readonly required?: boolean
-  /** May be empty all the same. */
+  /** The field is optional: it may be null. */
   readonly optional?: boolean
-  /** The column of the optional object that it is in: what is required, is so only where that is there. */
+  /** The presence column of the optional object around it. It is required only if that object is present. */
   readonly within?: string
-  /** No longer declared, but still there. */
+  /** No longer declared, but still stored. */
   readonly aside?: boolean
-  /** What its values must be besides, as JSON Schema says it. */
+  /** Further limits of its values, as JSON Schema. */
   readonly limits?: JsonSchema
-  /** The same as a check, for as long as the declaration is at hand. */
+  /** The same limits as a check, while the declaration is at hand. */
   readonly check?: Check
-  /** Made from the value of another column: must still be so when it is declared again. */
+  /** Derived from another column. It must still match when it is declared again. */
   readonly derived?: { readonly from: string; by(value: string): string }
-  /** Made from the text in another column: its words, as they are searched, or the text folded. Can be made anew from it at any time. */
+  /** Derived from the text of another column: its search words, or its folded form. Can be rebuilt at any time. */
   readonly words?: { readonly of: string; cut?(text: string): string }
-  /** The value that rows which are already there get, when the column is new; not yet encoded. */
+  /** The value for existing rows when the column is new; not yet encoded. */
   readonly fill?: unknown
 }
 
 export interface Index {
   readonly columns: readonly string[]
-  /** Unique among the live. */
+  /** Unique among live rows. */
   readonly unique: boolean
-  /** Of an index that serves a sort of the live: which of its columns run down. */
+  /** For an index that serves a sort of live rows: which of its columns are descending. */
   readonly descending?: readonly boolean[]
-  /** Finds rows by the words in its columns. */
+  /** Whether it finds rows by the words in its columns. */
   readonly search?: boolean
 }
 
@@ -59,37 +59,37 @@ export interface Table {
   readonly checks?: readonly TableCheck[]
   /** Its old name. */
   readonly was?: string
-  /** Dot paths that were called otherwise before, outer ones first. */
+  /** Renamed dot paths, outer ones first. */
   readonly renames?: readonly (readonly [from: string, to: string])[]
-  /** Of one that is held: all names that it ever had, and the former paths of fields, with those of today. */
+  /** For a stored table: all names that it ever had; and former paths of fields, with their present ones. */
   readonly formerNames?: readonly string[]
   readonly formerPaths?: readonly (readonly [former: string, today: string])[]
 }
 
-/** The dot path of the field that a column holds. */
+/** The dot path of the field that a column belongs to. */
 export function pathOf({ name, references }: Column): string {
   return references === undefined ? name : name.replace(/\.id$/, '')
 }
 
-/** The column that holds the words of another: no dot path ends like this, and both are renamed alike. */
+/** The column with the words of another. No dot path ends like this, and a rename of the field renames both. */
 export function wordsColumn(path: string): string {
   return `${path}~`
 }
 
-/** Whether a column is made from the text of another. */
+/** Whether a column is derived from the text of another. */
 export function isMadeFrom(path: string, column: string): boolean {
   return column === wordsColumn(path) || column === foldedColumn(path)
 }
 
-/** The epoch of the tokens of a user: those of another one have ended. */
+/** The epoch of a user's tokens. Tokens of another epoch have ended. */
 const EPOCH = 'token_epoch'
 
-/** Secrets are never in the journal, nor is what is made from other columns. */
+/** Whether the journal has a column: not secrets, and not derived columns. */
 export function isJournalled({ secret, words, derived, name }: Column): boolean {
   return !secret && words === undefined && derived === undefined && name !== EPOCH
 }
 
-/** Whether it is the epoch of a type that logs in: another type may have a field of that name. */
+/** Whether it is the epoch of a login type: another type may have a field of this name. */
 export function isEpochOf({ columns }: Table, { name }: Column): boolean {
   return name === EPOCH && columns.some(({ derived }) => derived !== undefined)
 }

@@ -1,15 +1,15 @@
 /**
- * How far the clocks of a time zone are from UTC, and since when. Taken from this process for every database, because
- * governments change their clocks and each database knows of it when it is updated.
+ * The offsets of a time zone from UTC, and when they changed. All databases use those of this process: governments
+ * change their clocks, and each database learns of it with its own updates.
  */
 export interface ZoneOffsets {
-  /** In ascending order, in milliseconds since 1970: when the clocks were changed. */
+  /** When the clocks changed, ascending, in milliseconds since 1970. */
   readonly changes: readonly number[]
   /** Milliseconds to add to UTC: before the first change, then from each change on. */
   readonly offsets: readonly number[]
 }
 
-/** Later changes are nobody's to know. */
+/** Later changes cannot be known. */
 const LAST_CHANGE = Date.UTC(2100, 0, 1)
 
 const known = new Map<string, ZoneOffsets>()

@@ -6,7 +6,7 @@ export interface Claimed {
   readonly parked: number
 }
 
-/** How many are looked at, however few are wanted: most of them may have to be parked. */
+/** The minimum number of candidates to read: most of them may have to be parked. */
 const CANDIDATES = 100
 
 interface Candidate {
@@ -16,10 +16,10 @@ interface Candidate {
 
 /**
  * Takes up to `most` due tasks of a queue, in order; of each key only the first unfinished one. The others are parked:
- * they have no `next_at` until the one before them is done, so that no instance looks at them again and again.
+ * they have no `next_at` until the task before them is done, so that no instance reads them again and again.
  *
- * A task must not be parked behind one that is just being finished, or it would wait for ever. So the first task of a
- * key is locked until the parking is committed. If it is being finished already, the candidate waits for the next look.
+ * A task must not be parked behind one that is just being finished, or it would wait forever. So the first task of a
+ * key is locked until the parking is committed. If it is already being finished, the candidate waits for the next look.
  */
 export function* claim(
   statements: TaskStatements,
@@ -46,7 +46,7 @@ function* take(statements: TaskStatements, tasks: readonly Candidate[], me: stri
   return tasks.flatMap(({ id }) => taken.get(id) ?? [])
 }
 
-/** The first task of each key that one of these has. */
+/** The first task of each key that these candidates have. */
 function* headsOf(
   statements: TaskStatements,
   queue: string,

@@ -12,8 +12,8 @@ export interface Fence {
 }
 
 /**
- * The same database for the holder of a lease. Each write first checks the lease, in its own transaction. So nothing is
- * written after another instance has taken over, however long this one was frozen.
+ * The store for the holder of a lease. Each write first checks the lease, in its own transaction. So nothing is written
+ * after another instance has taken over, however long this one was frozen.
  */
 export function fencedStore(store: Store, { step, params: fence, lost }: Fence): Store {
   return {

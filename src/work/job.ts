@@ -1,15 +1,15 @@
 import { droppedReason, nameBeforeDrop } from '../store/dropped.ts'
 import type { Store } from '../store/store.ts'
 
-/** What background work is given. */
+/** What background work can use. */
 export interface Job {
   /** The database. After another instance has taken over, every write through it throws a LeaseLost. */
   readonly store: Store
   /** Aborted when the server stops or another instance has taken over: end soon, and throw. */
   readonly signal: AbortSignal
   /**
-   * Aborted only when another instance has taken over: for a request to another server, which would arrive twice if it were
-   * cut off. The server waits for it for a moment when it stops.
+   * Aborted only when another instance has taken over. For requests to other servers, which would arrive twice if they
+   * were cut off. A stopping server waits a moment for them.
    */
   readonly lost: AbortSignal
   /** Call it between two steps: requests run meanwhile. Throws if the signal is aborted. */
@@ -36,7 +36,7 @@ export class Interrupted extends Error {
  */
 export class Postponed extends Error {}
 
-/** Thrown by a task that no retry can help: it is set aside at once. */
+/** Thrown by a task that no retry can help. The task is set aside at once. */
 export class Hopeless extends Error {}
 
 /** Throws if the Entity type of a task was dropped. */

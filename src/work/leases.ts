@@ -9,15 +9,15 @@ import { Interrupted, type Job, LeaseLost } from './job.ts'
 /** The pause between two steps of a job, for other work. */
 const PAUSE_MS = 20
 
-/** An instance that does background work. */
+/** The instance that does background work. */
 export interface Instance {
   readonly store: Store
   readonly observer: Observer
-  /** Its name, for others and for people. */
+  /** Its name, for other instances and for people. */
   readonly me: string
   /** How long a lease lasts unless it is renewed. */
   readonly leaseMs: number
-  /** There may be something to do now. */
+  /** Says that something may be due now. */
   wake(): void
 }
 
@@ -33,7 +33,7 @@ export interface LeaseTable {
 
 /** The work on a row that was just taken. */
 export interface Piece {
-  /** For people. */
+  /** The name, for people. */
   readonly name: string
   readonly key: string | number
   /** The fencing token: it counts how often the row was taken, so each holder has a greater one than those before. */
@@ -45,7 +45,7 @@ export interface Piece {
 
 /** The right of this instance to work on one row. */
 export class Lease implements Job {
-  /** Names it in a statement. */
+  /** The parameters that identify the lease in a statement. */
   readonly params: Params
   readonly store: Store
   readonly began = performance.now()
@@ -74,13 +74,13 @@ export class Lease implements Job {
     return this.lost.aborted
   }
 
-  /** A value, so that `{ pause }` can be taken out of a job. */
+  /** A property instead of a method, so that `{ pause }` can be destructured from a job. */
   readonly pause = async (): Promise<void> => {
     await Bun.sleep(PAUSE_MS)
     this.signal.throwIfAborted()
   }
 
-  /** Another instance has it: the work here is told to stop. */
+  /** Another instance has the lease: tells the work here to stop. */
   lose(): Error {
     if (!this.isLost) this.#observer.emit({ kind: 'lease_lost', work: this.#name })
     const lost = new LeaseLost(this.#name)
@@ -160,7 +160,7 @@ export class Leases {
         if (kept.get(key) === fence) lease.renewedAt = began
         else if (this.#held.get(key)?.lease === lease) lease.lose()
     } catch {
-      // The database does not answer. Before a lease has expired, no other instance can have taken it.
+      // The database does not answer. Until a lease has expired, no other instance can have taken it.
       for (const [, { lease }] of leases) if (began - lease.renewedAt > this.#instance.leaseMs) lease.lose()
     } finally {
       this.#renewing = false
@@ -173,13 +173,13 @@ export class Leases {
     return new Map(rows.map(([key, fence]) => [String(key), Number(fence)]))
   }
 
-  /** Tells all running work to end, and whatever is taken from now on. */
+  /** Tells all running work to end, and everything that is taken from now on. */
   interrupt(): void {
     this.#stopped = true
     for (const { lease } of this.#held.values()) lease.interrupt()
   }
 
-  /** Waits until all of it has ended. Work that takes too long loses its lease, and cannot write any more. */
+  /** Waits until all work has ended. Work that takes too long loses its lease, and can no longer write. */
   async end(): Promise<void> {
     await Promise.race([Promise.all(this.#running), Bun.sleep(budget.workStopMs)])
     clearInterval(this.#timer)
@@ -189,14 +189,14 @@ export class Leases {
   }
 }
 
-/** The error; undefined after a success. */
+/** Runs the work; returns its error, or undefined after a success. */
 async function attempt(piece: Piece, lease: Lease): Promise<unknown> {
   try {
     lease.signal.throwIfAborted()
     await piece.run(lease)
     return undefined
   } catch (error) {
-    // If it was told to end, that is the reason, whatever it threw.
+    // If it was told to end, that is the error, whatever it threw.
     return lease.signal.aborted ? lease.signal.reason : (error ?? new Error('It failed without an error.'))
   }
 }

@@ -5,15 +5,15 @@ import { type Step, step } from '../store/step.ts'
 
 const TASKS = id('takeback_tasks')
 
-/** Why a task that no server can run is set aside. */
+/** The reason why a task that no server can run is set aside. */
 export const ORPHANED = 'No server could run it for a day: what it is for is no longer in the declaration.'
 
-/** Queues that run only if the declaration has something for them. Webhooks keep their place, and so are not among them. */
+/** Queues that run only if the declaration uses them. Not webhooks: those keep their place. */
 const LEAVING = ['mail', 'reactions']
 
 /**
- * Sets aside the tasks of those of these queues that this server does not run, once they were due for a day. Gives id,
- * queue, key and attempts. A task that waits behind another one of its key is set aside after it.
+ * Sets aside tasks in those of these queues that this server does not run, once they have been due for a day. Returns
+ * id, queue, key and attempts. A task that waits for another task with its key is set aside after that one.
  */
 export function compileOrphans(dialect: Dialect, handled: readonly string[]): readonly Step[] {
   const left = LEAVING.filter((name) => !handled.includes(name))

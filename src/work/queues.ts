@@ -23,23 +23,23 @@ import {
   taskStateOf,
 } from './task-statements.ts'
 
-/** Something to do once, soon, outside of the request that causes it. */
+/** Something to do once, soon, outside of the request that caused it. */
 export interface Task {
   readonly queue: string
   /** Tasks with the same key run one after another, in the order in which they were enqueued. */
   readonly key?: string
-  /** Any JSON. It names what to do, and contains no values of Entities: a purge does not look here. */
+  /** Any JSON. It says what to do, but must not contain values of Entities: a purge does not look here. */
   readonly payload: unknown
 }
 
-/** How the tasks of a queue are run. */
+/** How to run the tasks of a queue. */
 export interface Queue {
   readonly name: string
-  /** How many at once, on each instance. */
+  /** How many tasks run at once on each instance. */
   readonly atOnce?: number
   /**
-   * Can run more than once for a task: a crash can happen before its end is recorded. If it throws, the task is retried
-   * after a pause.
+   * Runs a task, possibly more than once: a crash can come before its end is recorded. If it throws, the task is
+   * retried after a pause.
    */
   run(job: TaskJob): Promise<void>
 }
@@ -48,11 +48,11 @@ export interface TaskJob extends Job {
   readonly id: number
   readonly key: string | null
   readonly payload: unknown
-  /** The first one is 1. */
+  /** Which attempt this is, from 1. */
   readonly attempt: number
 }
 
-/** A task that is not tried any more, with what it was to do. */
+/** A task that is no longer retried, with its payload. */
 export interface AsideTask {
   readonly id: number
   readonly payload: unknown
@@ -61,10 +61,10 @@ export interface AsideTask {
   readonly error: string | null
 }
 
-/** How often to look for tasks that a wrong clock has put off, or that no server can run. */
+/** How often to look for tasks that a wrong clock has delayed, or that no server can run. */
 const CHECK_MS = 60_000
 
-/** A queue, and how many of its tasks this instance runs. */
+/** A queue, and the number of its tasks that run here. */
 interface ActiveQueue {
   readonly queue: Queue
   running: number
@@ -78,7 +78,7 @@ export class Queues {
   readonly #active = new Map<string, ActiveQueue>()
   #due: Statement | undefined
   #checkedAt = Number.NEGATIVE_INFINITY
-  /** Whether these are all queues of the declaration. A command that runs one job has none of them. */
+  /** Whether this instance has all queues of the declaration. A command that runs one job has none. */
   all = false
 
   constructor(instance: Instance) {
@@ -87,7 +87,7 @@ export class Queues {
     this.#leases = new Leases(instance, this.#statements.leases)
   }
 
-  /** Adds the tasks that `taskParams` makes. Append it to the steps that cause them. */
+  /** Adds the tasks from `taskParams`. Append it to the steps that cause them. */
   get enqueue(): Step {
     return this.#statements.enqueue
   }
@@ -98,7 +98,7 @@ export class Queues {
     this.#due = undefined
   }
 
-  /** Starts what is due; returns the milliseconds until something is due again. */
+  /** Starts due tasks; returns the milliseconds until the next one is due. */
   async look(): Promise<number> {
     await this.#checkWaiting()
     if (this.#active.size === 0) return Number.POSITIVE_INFINITY
@@ -137,7 +137,7 @@ export class Queues {
       })
   }
 
-  /** Starts as many tasks as may run at once. When one of them ends, there is another look. */
+  /** Starts as many tasks as may run at once. When one of them ends, it looks again. */
   async #fill(active: ActiveQueue): Promise<number> {
     const { store, me } = this.#instance
     const { name, atOnce = budget.tasksAtOnce } = active.queue
@@ -145,7 +145,7 @@ export class Queues {
     if (most <= 0) return Number.POSITIVE_INFINITY
     const { taken, parked } = await store.transact(() => claim(this.#statements, { queue: name, most, me }))
     for (const task of taken) this.#run(active, task)
-    // Others may be due behind those that were parked.
+    // Others may be due after the parked ones.
     return parked > 0 && taken.length < most ? 0 : Number.POSITIVE_INFINITY
   }
 
@@ -193,7 +193,7 @@ export class Queues {
     return done
   }
 
-  /** All queues by name, whether or not this instance handles them; and the latest tasks that were set aside. */
+  /** All queues by name, whether or not they run here; and the tasks that were set aside last. */
   async state(): Promise<{ queues: Readonly<Record<string, QueueState>>; aside: readonly AsideState[] }> {
     const { store } = this.#instance
     const [rows, aside] = await Promise.all([
@@ -205,14 +205,14 @@ export class Queues {
     return { queues: Object.fromEntries(found), aside: aside.map(asideStateOf) }
   }
 
-  /** Whether a queue has so few tasks that are not done that more can be made from the journal. */
+  /** Whether a queue has so few unfinished tasks that more can be made from the journal. */
   async hasRoom(queue: string): Promise<boolean> {
     const [row = []] = await this.#instance.store.read(this.#statements.ahead, { $queue: queue })
     const [tasks] = row
     return Number(tasks) < budget.followedTasks
   }
 
-  /** Enqueues tasks of a queue that were set aside anew, behind all others: all of them, or those with this payload. */
+  /** Enqueues set-aside tasks of a queue again, after all others: all of them, or those with this payload. */
   async retryAside(queue: string, payload?: unknown): Promise<number> {
     const $payload = payload === undefined ? null : JSON.stringify(payload)
     const { rows } = await this.#instance.store.write(this.#statements.retryAside, {
@@ -236,7 +236,7 @@ export class Queues {
     return rows.map(taskStateOf)
   }
 
-  /** Makes a task due now; one that was set aside is enqueued anew. Returns how many are tried again: 1 or 0. */
+  /** Makes a task due now; a set-aside task is enqueued again. Returns the number of retried tasks: 1 or 0. */
   async retry({ id, queue, state }: Pick<TaskState, 'id' | 'queue' | 'state'>): Promise<number> {
     const steps = state === 'aside' ? this.#statements.retryAside : this.#statements.hurry
     const { rows } = await this.#instance.store.write(steps, { $queue: queue, $payload: null, $task: id })

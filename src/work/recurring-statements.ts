@@ -7,28 +7,28 @@ import { clockTime } from './record.ts'
 const WORK = id('takeback_work')
 
 /**
- * Recurring work in the database: a row each. `next_at` is when it is due; while it is held, when the lease ends. So
- * whatever is due may be taken, whether its time has come or its holder has gone.
+ * Recurring work in the database: one row each. `next_at`: when it is due; while it is held, when the lease ends. So
+ * any due row may be taken, whether its time has come or its holder is gone.
  */
 export interface RecurringStatements {
-  /** All rows: name, next time, holder, fencing token, failures; and one without a name, whose time is the database's clock. */
+  /** All rows: name, next time, holder, fencing token, failures; and one without a name, whose time is the clock. */
   readonly look: Statement
-  /** All rows, as they are shown: name, last run, next time, holder, error, since when. */
+  /** All rows for display: name, last run, next time, holder, error, since when. */
   readonly state: Statement
-  /** Adds `$lease_key`, due at `$next`, unless it is there. */
+  /** Adds `$lease_key`, due at `$next`, unless it exists. */
   readonly register: readonly Step[]
-  /** Takes `$lease_key` for `$lease_holder`, if it is due: gives back its fencing token and the clock. */
+  /** Takes `$lease_key` for `$lease_holder`, if it is due. Returns the fencing token and the clock. */
   readonly take: readonly Step[]
-  /** Due at `$next` again, with `$error` and so many `$failures`; the lease ends. Refused where it is lost. */
+  /** Ends the lease; due again at `$next`, with `$error` and `$failures`. Refused if the lease is lost. */
   readonly end: readonly Step[]
-  /** Due at `$next`, not later; if nothing has happened to it since `$lease_fence`. */
+  /** Brings it forward to `$next`, if nothing has happened to it since `$lease_fence`. */
   readonly hasten: readonly Step[]
-  /** Due now, unless somebody works on it. */
+  /** Makes it due now, unless it is running. */
   readonly bringForward: readonly Step[]
   readonly leases: LeaseTable
 }
 
-/** When a work is due. */
+/** When work is due. */
 export interface DueTime {
   readonly next: number
   readonly held: boolean
@@ -36,16 +36,16 @@ export interface DueTime {
   readonly failures: number
 }
 
-/** What is shown of recurring work. */
+/** The state of recurring work, for display. */
 export interface RecurringState {
   readonly status: 'ok' | 'failed'
-  /** Since when it is so; null where it was never done. */
+  /** Since when it is in this state; null if it never ran. */
   readonly since: string | null
   readonly last: string | null
   readonly message: string | null
-  /** When it is done next; null while it is done. */
+  /** When it runs next; null while it runs. */
   readonly next: string | null
-  /** The instance that does it just now. */
+  /** The instance that is running it. */
   readonly holder: string | null
 }
 
@@ -59,7 +59,7 @@ export function compileRecurring(dialect: Dialect, leaseMs: number): RecurringSt
   return { ...compileTimes(dialect), ...compileRuns(dialect, until), leases: leasesOf(dialect, until) }
 }
 
-/** When it is due. */
+/** The statements about due times. */
 function compileTimes(
   dialect: Dialect,
 ): Pick<RecurringStatements, 'look' | 'state' | 'register' | 'hasten' | 'bringForward'> {
@@ -124,7 +124,7 @@ function leasesOf(dialect: Dialect, until: Sql): LeaseTable {
   }
 }
 
-/** Of a row of `look`. */
+/** Reads a row of `look`. */
 export function dueTimeOf([, next, holder, fence, failures]: Row): DueTime {
   return {
     next: clockTime(next),
@@ -134,12 +134,12 @@ export function dueTimeOf([, next, holder, fence, failures]: Row): DueTime {
   }
 }
 
-/** Of a row of `take`. */
+/** Reads a row of `take`. */
 export function takenRow([fence, clock]: Row): { readonly fence: number; readonly clock: number } {
   return { fence: Number(fence), clock: clockTime(clock) }
 }
 
-/** Of a row of `state`. */
+/** Reads a row of `state`. */
 export function recurringState([, ran, next, holder, error, since]: Row): RecurringState {
   const textOf = (value: unknown) => (value == null ? null : String(value))
   return {

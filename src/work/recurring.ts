@@ -14,9 +14,9 @@ import {
 import { firstTime, longestPause, longestWait, nextTime, pauseAfter, type Schedule } from './schedule.ts'
 
 /**
- * Work that recurs, on one instance at a time: `every` so many milliseconds, or at its own `next` time. The last run and
- * the last error are kept in the database, so a restart neither forgets nor repeats it. Missed runs are made up for by
- * one run.
+ * Recurring work, on one instance at a time: `every` so many milliseconds, or at its own `next` time. The database has
+ * the last run and the last error, so a restart neither forgets nor repeats a run. However many runs were missed, one
+ * makes up for them.
  */
 export type Recurring = Schedule & {
   readonly name: string
@@ -42,7 +42,7 @@ export class Timetable {
     this.#work.set(work.name, work)
   }
 
-  /** Starts what is due; returns the milliseconds until something is due again. */
+  /** Starts due work; returns the milliseconds until the next one is due. */
   async look(): Promise<number> {
     if (this.#work.size === 0) return Number.POSITIVE_INFINITY
     const rows = await this.#instance.store.read(this.#statements.look, {})
@@ -76,7 +76,7 @@ export class Timetable {
     const { store, me } = this.#instance
     const params = { $lease_key: work.name, $lease_holder: me }
     const [row] = (await store.write(this.#statements.take, params)).rows
-    // If there is no row, another instance was faster.
+    // Without a row, another instance was faster.
     if (row !== undefined) this.#run(work, { ...takenRow(row), failures })
     return Number.POSITIVE_INFINITY
   }
@@ -122,13 +122,13 @@ export class Timetable {
     return done
   }
 
-  /** Makes it due now, unless it is running. */
+  /** Makes work due now, unless it is running. */
   async bringForward(name: string): Promise<void> {
     await this.#instance.store.write(this.#statements.bringForward, { $lease_key: name })
     this.#instance.wake()
   }
 
-  /** By name. */
+  /** The state of all recurring work, by name. */
   async state(): Promise<Readonly<Record<string, RecurringState>>> {
     const rows = await this.#instance.store.read(this.#statements.state, {})
     const known = rows.filter(([name]) => this.#work.has(String(name)))

@@ -17,7 +17,7 @@ interface Settings {
   readonly lookMs?: number
 }
 
-/** How background work is. */
+/** The state of background work. */
 export interface WorkState {
   readonly recurring: Readonly<Record<string, RecurringState>>
   readonly queues: Readonly<Record<string, QueueState>>
@@ -29,7 +29,7 @@ export interface WorkState {
  * work and one for all queues, and at once after something was enqueued here. It writes nothing unless something is due.
  */
 export class Runner {
-  /** The name of this instance, as it stands in leases. */
+  /** The name of this instance, as in leases. */
   readonly instance: string
   readonly #timetable: Timetable
   readonly #queues: Queues
@@ -56,12 +56,12 @@ export class Runner {
     this.#lookMs = lookMs
   }
 
-  /** Adds the tasks that `taskParams` makes: append it to the steps of the write that causes them, then call `wake`. */
+  /** Adds the tasks from `taskParams`. Append it to the steps of the write that causes them, then call `wake`. */
   get enqueue(): Step {
     return this.#queues.enqueue
   }
 
-  /** Adds work that recurs. Work and queues can be added at any time. */
+  /** Adds recurring work. Work and queues can be added at any time. */
   add(work: Recurring): void {
     this.#timetable.add(work)
     this.wake()
@@ -73,14 +73,14 @@ export class Runner {
     this.wake()
   }
 
-  /** `all`: whether this instance has all queues of the declaration, so that nothing else is ever done here. */
+  /** `all`: whether this instance has all queues of the declaration. Then tasks of other queues are orphans. */
   start({ all = false } = {}): void {
     this.#started = true
     this.#queues.all = all
     this.wake()
   }
 
-  /** Something may be due: looks for it in the next turn of the event loop. */
+  /** Says that something may be due: looks for it in the next turn of the event loop. */
   wake(): void {
     if (!this.#started || this.#stopping !== undefined) return
     if (this.#looking !== undefined) this.#again = true
@@ -108,16 +108,16 @@ export class Runner {
       this.#failed = true
     }
     this.#looking = undefined
-    // Instances should not look all at the same time.
+    // Instances should not all look at the same time.
     if (this.#stopping === undefined) this.#lookIn(this.#again ? 0 : wait * (1 + Math.random() / 10))
   }
 
-  /** Whether more tasks can be made for a queue ahead of time. */
+  /** Whether more tasks can be made for a queue in advance. */
   hasRoom(queue: string): Promise<boolean> {
     return this.#queues.hasRoom(queue)
   }
 
-  /** Tries tasks of a queue again that were set aside: all of them, or those with this payload. Returns how many. */
+  /** Retries set-aside tasks of a queue: all of them, or those with this payload. Returns their number. */
   retryAside(queue: string, payload?: unknown): Promise<number> {
     return this.#queues.retryAside(queue, payload)
   }
@@ -127,7 +127,7 @@ export class Runner {
     return this.#queues.page(filter)
   }
 
-  /** Tries a task again now. Returns how many are tried: 1 or 0. */
+  /** Retries a task now. Returns the number of retried tasks: 1 or 0. */
   retry(task: Pick<TaskState, 'id' | 'queue' | 'state'>): Promise<number> {
     return this.#queues.retry(task)
   }
@@ -147,7 +147,7 @@ export class Runner {
     return { recurring, ...tasks }
   }
 
-  /** Starts nothing more, interrupts what runs, and ends its leases: other instances take over at once. */
+  /** Starts nothing more, interrupts running work and ends its leases: other instances take over at once. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping

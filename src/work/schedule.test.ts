@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const NOW = Date.UTC(2027, 4, 1, 12, 30)
-/** Each full hour. */
+/** Every full hour. */
 const hourly = { next: (after: Date) => new Date(Math.floor(after.getTime() / HOUR + 1) * HOUR) }
 const FULL_HOUR = Date.UTC(2027, 4, 1, 13)
 

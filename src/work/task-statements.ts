@@ -8,103 +8,103 @@ import { clockTime } from './record.ts'
 
 const TASKS = id('takeback_tasks')
 
-/** The task whose lease is bound, for as long as it is held. */
+/** That the row is the task whose lease is bound, while it is held. */
 const mine = sql`"id" = ${param('$lease_key', 'integer')} AND "fence" = ${param('$lease_fence', 'integer')} AND "holder" = ${param('$lease_holder')}`
 
 /**
- * Tasks in the database: a row each, deleted once it is done. `next_at` is when it is due; while it is held, when the
- * lease ends. It is empty where another task of the same key comes first, and where the task is set aside.
+ * Tasks in the database: one row each, deleted once it is done. `next_at`: when it is due; while it is held, when the
+ * lease ends. It is null if another task of the same key comes first, and if the task is set aside.
  */
 export interface TaskStatements {
-  /** Adds the tasks of `$tasks`, as `taskParams` makes it. Part of the transaction that causes them. */
+  /** Adds the tasks of `$tasks` (see `taskParams`). Part of the transaction that causes them. */
   readonly enqueue: Step
-  /** Of each of these queues the time of the task that is due first; and one without a name, whose time is the clock. */
+  /** For each of these queues, when its next task is due; and a row without a name, with the clock as time. */
   due(queues: readonly string[]): Statement
-  /** Up to `$most` tasks of `$queue` that are due: id, key. Those that others take at the same time are left to them. */
+  /** Up to `$most` due tasks of `$queue`: id, key. Skips those that others are taking at the same time. */
   readonly candidates: Statement
-  /** The first task of each of `$keys` in `$queue`: id, key. It stays there until the transaction ends; one that is about to go is left out. */
+  /** The first task of each of `$keys` in `$queue`: id, key. Locks it; leaves out one that is being deleted. */
   readonly heads: Statement
-  /** Lets the tasks `$ids` wait until the one before them is done. */
+  /** Parks the tasks `$ids` until the one before them is done. */
   readonly park: readonly Step[]
   /** Takes the tasks `$ids` for `$lease_holder`: id, key, payload, attempts, fencing token, the clock. */
   readonly take: readonly Step[]
-  /** Each ends the lease, and is refused where it is lost. `done` deletes the task, and the next one of its key is due. */
+  /** Deletes the task and makes the next one of its key due. This and the next two end the lease, if not lost. */
   readonly done: readonly Step[]
-  /** Due at `$next` again, because of `$error`. */
+  /** Makes it due again at `$next`, because of `$error`. */
   readonly retry: readonly Step[]
-  /** Not tried any more, because of `$error`: the next one of its key is due. */
+  /** Sets it aside because of `$error`, and makes the next one of its key due. */
   readonly setAside: readonly Step[]
-  /** Of `$queue`: how many are not done, none counted beyond the limit. */
+  /** The number of unfinished tasks of `$queue`, counted up to the limit. */
   readonly ahead: Statement
-  /** Enqueues those of `$queue` that were set aside anew: all, those with `$payload`, or `$task` alone. One row for each. */
+  /** Enqueues set-aside tasks of `$queue` again: all, those with `$payload`, or only `$task`. One row for each. */
   readonly retryAside: readonly Step[]
-  /** What lies further ahead than any pause or lease is long was put there by a wrong clock. */
+  /** Brings forward times that are further ahead than any pause or lease: a wrong clock set them. */
   readonly hasten: readonly Step[]
-  /** Of each queue: how many wait, are worked on and are set aside, and since when the oldest of the first two is there. */
+  /** For each queue: the numbers of waiting, running and set-aside tasks, and the time of the oldest unfinished one. */
   readonly state: Statement
-  /** Tasks of `$queue` that were set aside, the oldest first: `asideTaskColumns`. */
+  /** Set-aside tasks of `$queue`, the oldest first: `asideTaskColumns`. */
   readonly asideOf: Statement
-  /** The tasks that were set aside last: id, queue, key, since when, attempts, error. */
+  /** The tasks that were set aside last: id, queue, key, time, attempts, error. */
   readonly aside: Statement
   /** A page of tasks of any queue, the newest first: `taskColumns`. */
   readonly page: Statement
-  /** Makes `$task` due now, unless it is worked on or set aside, or waits for another one. */
+  /** Makes `$task` due now, unless it is running, set aside or parked. */
   readonly hurry: readonly Step[]
   readonly leases: LeaseTable
 }
 
-/** A task that was taken, and who has it. */
+/** A task that was taken, with its lease. */
 export interface Taken {
   readonly id: number
   readonly key: string | null
   readonly payload: string
-  /** This one included. */
+  /** The number of attempts, this one included. */
   readonly attempts: number
   readonly fence: number
   /** When it was taken, by the database's clock. */
   readonly clock: number
 }
 
-/** What is shown of a queue. */
+/** The state of a queue, for display. */
 export interface QueueState {
   readonly waiting: number
   readonly running: number
   readonly aside: number
-  /** Since when the oldest task that is not done waits. */
+  /** The time of the oldest unfinished task. */
   readonly oldest: string | null
 }
 
-/** Which tasks: all that is given must hold. */
+/** A filter for tasks. All given conditions must hold. */
 export interface TaskFilter {
   readonly queue?: string | undefined
   readonly state?: TaskState['state'] | undefined
-  /** Only with lesser numbers. */
+  /** Only tasks with smaller numbers. */
   readonly before?: number | undefined
   readonly task?: number | undefined
   readonly most: number
 }
 
-/** A task as it is shown. */
+/** The state of a task, for display. */
 export interface TaskState {
   readonly id: number
   readonly queue: string
   readonly key: string | null
   readonly payload: unknown
   readonly state: 'waiting' | 'running' | 'aside'
-  /** How often it was begun. */
+  /** How often it was started. */
   readonly attempts: number
-  /** What went wrong the last time. */
+  /** The error of the last attempt. */
   readonly error: string | null
   /** When it was enqueued. */
   readonly at: string
-  /** When it is due; `null` while it is worked on, set aside, or waits for another one with the same key. */
+  /** When it is due; `null` while it runs, is set aside, or waits for another task with its key. */
   readonly next: string | null
   readonly aside: string | null
-  /** The instance that works on it. */
+  /** The instance that is running it. */
   readonly holder: string | null
 }
 
-/** A task that is not tried any more. */
+/** A task that is no longer retried. */
 export interface AsideState {
   readonly id: number
   readonly queue: string
@@ -123,7 +123,7 @@ export const asideTaskColumns = namedColumns({
   error: id('error'),
 })
 
-/** A task, in whatever state. */
+/** A task in any state. */
 export const taskColumns = namedColumns({
   id: id('id'),
   queue: id('queue'),
@@ -163,7 +163,7 @@ export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements 
   }
 }
 
-/** Of `$queue`, in `$state`, with numbers below `$before`, or `$task` alone: whatever of these is given. */
+/** Tasks of `$queue`, in `$state`, with numbers below `$before`, or only `$task`. Null parameters do not count. */
 function compilePage(dialect: Dialect): Statement {
   const [queue, state] = [param('$queue', 'text'), param('$state', 'text')]
   const [before, one] = [param('$before', 'integer'), param('$task', 'integer')]
@@ -201,7 +201,7 @@ function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 
   const { clock, lock } = dialect
   const end = (source: Sql) => step(dialect, 'end', 'some', source)
   const next = step(dialect, 'next', 'any', nextOfKey(clock))
-  // First, so that a write that is putting a task behind this one is done by then.
+  // Comes first: a write that is parking a task behind this one has then ended.
   const hold = lock === undefined ? [] : [end(sql`SELECT 1 FROM ${TASKS} WHERE ${mine}${lock.toChange}`)]
   const error = sql`"error" = ${param('$error')}`
   return {
@@ -222,8 +222,8 @@ function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 
 }
 
 /**
- * When a task ends or is set aside: the next one of its key in `$queue` is due. The key is read now: a rename of an Entity
- * type may have changed it since the task was taken.
+ * When a task ends or is set aside, makes the next one of its key in `$queue` due. The key is read now: a rename of an
+ * Entity type may have changed it since the task was taken.
  */
 function nextOfKey(clock: Sql): Sql {
   const it = param('$lease_key', 'integer')
@@ -247,7 +247,7 @@ function compileRetry(dialect: Dialect): readonly Step[] {
   const which = sql`"queue" = ${param('$queue')} AND "aside_at" IS NOT NULL AND (${payload} IS NULL OR "payload" = ${payload})
     AND (${one} IS NULL OR "id" = ${one})`
   return [
-    // New rows, so that they come behind what is under way.
+    // As new rows, so that they come after the waiting ones.
     step(
       dialect,
       'retry',
@@ -310,7 +310,7 @@ function compileLooks(
 
 function leasesOf(dialect: Dialect, until: Sql): LeaseTable {
   return {
-    // What was interrupted does not count as an attempt.
+    // An interrupted run does not count as an attempt.
     release: [
       step(
         dialect,
@@ -336,7 +336,7 @@ function leasesOf(dialect: Dialect, until: Sql): LeaseTable {
   }
 }
 
-/** Of a row of `take`. */
+/** Reads a row of `take`. */
 export function takenOf([id, key, payload, attempts, fence, clock]: Row): Taken {
   return {
     id: Number(id),
@@ -348,7 +348,7 @@ export function takenOf([id, key, payload, attempts, fence, clock]: Row): Taken 
   }
 }
 
-/** Of a row of `state`. */
+/** Reads a row of `state`. */
 export function queueStateOf([, waiting, running, aside, oldest]: Row): QueueState {
   return {
     waiting: Number(waiting),
@@ -358,7 +358,7 @@ export function queueStateOf([, waiting, running, aside, oldest]: Row): QueueSta
   }
 }
 
-/** Of a row of `page`. */
+/** Reads a row of `page`. */
 export function taskStateOf(row: Row): TaskState {
   const { id, queue, key, payload, at, next, holder, attempts, error, aside } = taskColumns.read(row)
   return {
@@ -376,7 +376,7 @@ export function taskStateOf(row: Row): TaskState {
   }
 }
 
-/** Of a row of `aside`. */
+/** Reads a row of `aside`. */
 export function asideStateOf([id, queue, key, since, attempts, error]: Row): AsideState {
   return {
     id: Number(id),
@@ -388,7 +388,7 @@ export function asideStateOf([id, queue, key, since, attempts, error]: Row): Asi
   }
 }
 
-/** Of a column that may be empty. */
+/** Reads a column that may be null. */
 export function taskKey(key: unknown): string | null {
   return key == null ? null : String(key)
 }

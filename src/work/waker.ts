@@ -1,16 +1,16 @@
 import { budget } from '../budget.ts'
 import type { Store } from '../store/store.ts'
 
-/** How often it looks whether other processes have committed something, where the database has no notices. */
+/** How often to check for commits of other processes, if the database has no notices. */
 const GLANCE_MS = 50
 
-/** How much longer they rest than they have worked. */
+/** How many times longer than they work the followers rest. */
 const RESTS = 9
 
 /**
- * Wakes whoever follows the journal: soon after a commit of any process, at most once in `wakeGatherMs`, and once a second
- * in any case. A call says that there may be something new, no more: what is new is read from the journal. Those who take
- * long are woken less often, so that following takes a tenth of the time at most. Costs nothing while nobody follows.
+ * Wakes the followers of the journal: soon after a commit of any process, at most once in `wakeGatherMs`, and once a
+ * second in any case. A call only says that there may be something new; followers read the journal themselves. Slow
+ * followers are woken less often, so that following takes a tenth of the time at most. Free while nobody follows.
  */
 export class Waker {
   readonly #store: Store
@@ -28,7 +28,7 @@ export class Waker {
     this.#store = store
   }
 
-  /** Calls `wake` whenever there may be something new in the journal, until the function that it returns is called. */
+  /** Calls `wake` whenever the journal may have something new, until the returned function is called. */
   follow(wake: () => void | Promise<void>): () => void {
     this.#followers.add(wake)
     if (this.#stopHearing === undefined) this.#start()
@@ -38,7 +38,7 @@ export class Waker {
     }
   }
 
-  /** Somebody could not read everything yet: wakes all of them again in a moment. */
+  /** A follower could not read everything yet: wakes all followers again in a moment. */
   again(): void {
     if (this.#stopHearing !== undefined) this.#heard()
   }
@@ -58,7 +58,7 @@ export class Waker {
     this.#heard()
   }
 
-  /** Where the database cannot be read, whoever reads it is told. */
+  /** The commits of other processes. If the database cannot be read, whoever reads it gets the error. */
   #othersNow(): number {
     try {
       return this.#store.others
@@ -88,7 +88,7 @@ export class Waker {
     if (this.#isHeard && this.#stopHearing !== undefined) this.#heard()
   }
 
-  /** Nobody is woken any more. */
+  /** Stops waking the followers. */
   stop(): void {
     this.#followers.clear()
     this.#stopHearing?.()

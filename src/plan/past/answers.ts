@@ -103,8 +103,8 @@ function compileCode(
 }
 
 /**
- * Stores an answer without Entities that were purged before. A later purge finds the answer in SHOWN. The Entities are
- * locked until then, so no purge comes in between.
+ * Stores an answer; without its body if it shows Entities that are purged by now. A later purge finds the answer in
+ * SHOWN. The Entities are locked meanwhile, so no purge comes in between.
  */
 function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
   const shown = dialect.rows('$shown', [

@@ -2,19 +2,19 @@ import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 
 /**
- * A backup holds the hash of its own bytes, those of the hash itself taken as zeros. So every damaged byte shows, whatever
- * it belongs to.
+ * A backup contains the hash of its own bytes, with zeros in place of the hash. So any damaged byte is detected,
+ * whatever it belongs to.
  */
 const LENGTH = 64
 const CHUNK = 1024 * 1024
 const ZEROS = Buffer.alloc(LENGTH, '0')
 
-/** Keeps the place of the hash until the file is complete. */
+/** Reserves the place of the hash until the file is complete. */
 export function newPlaceholder(): string {
   return randomBytes(LENGTH / 2).toString('hex')
 }
 
-/** Puts the hash in the place of the placeholder. */
+/** Replaces the placeholder by the hash. */
 export function fingerprint(file: string, placeholder: string): void {
   const { hash, places } = hashWithout(file, placeholder)
   if (places.length !== 1) throw new Error(`${file} has ${places.length} places for its hash`)
@@ -35,7 +35,7 @@ function hashWithout(file: string, text: string): { hash: string; places: readon
   const places: number[] = []
   const descriptor = openSync(file, 'r')
   try {
-    // What may be the beginning of the text is kept back until the next chunk is read.
+    // Bytes that may be the beginning of the placeholder are kept until the next chunk is read.
     let pending = Buffer.alloc(0)
     let offset = 0
     for (const chunk = Buffer.alloc(CHUNK); ; ) {

@@ -6,7 +6,7 @@ import { openReadOnly } from '../sqlite/backup.ts'
 import { isIntact } from './fingerprint.ts'
 import { type BackupRecord, countRows, readHash, readRecord } from './record.ts'
 
-/** A backup that was read from end to end and found as it was made. */
+/** A backup that was read from end to end and is intact. */
 export interface Inspected {
   readonly record: BackupRecord
   readonly types: readonly TypeCount[]

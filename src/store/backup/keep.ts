@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import { openReadOnly } from '../sqlite/backup.ts'
 import { readRecord } from './record.ts'
 
-/** How long an unfinished file may be written to before it counts as left behind. */
+/** How old an unfinished file must be to count as left behind. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000
 
 /**
- * Removes old backups of the database that the newest one is of: all but `keep`. Only a file that can be read as a backup
- * counts, so that damaged ones never push out good ones. The newest one always stays. Gives the files that went.
+ * Removes old backups of the same database as `newest`: all but `keep`. Only files that can be read as backups count,
+ * so that damaged ones never push out good ones. The newest one always stays. Returns the removed files.
  */
 export async function dropBackups(folder: string, keep: number, newest: string): Promise<string[]> {
   const names = readdirSync(folder).sort().reverse()
@@ -25,8 +25,8 @@ export async function dropBackups(folder: string, keep: number, newest: string):
 }
 
 /**
- * Removes the temporary files of backups, and of restores to the same file, that were killed: they hold all data. What
- * cannot be removed, or not even seen, stays: that is no reason to make no backup.
+ * Removes temporary files that killed backups, and killed restores to the same file, left behind: they contain all
+ * data. A file that cannot be removed or seen stays. That is no reason to make no backup.
  */
 export function dropAbandoned(file: string): void {
   const folder = dirname(file)
@@ -51,7 +51,7 @@ function isAbandoned(folder: string, name: string, wanted: string): boolean {
   return stat !== undefined && Date.now() - stat.mtimeMs > ABANDONED_MS
 }
 
-/** Which database a backup is of; undefined where the file is no backup, or cannot be read. */
+/** The database that a backup is of; undefined if the file is no backup or cannot be read. */
 async function sourceOf(file: string): Promise<string | undefined> {
   try {
     const { structure, close } = openReadOnly(file)

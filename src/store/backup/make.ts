@@ -30,21 +30,21 @@ export interface Backup {
 }
 
 export interface BackupSettings {
-  /** The version of Takeback that runs. */
+  /** The running version of Takeback. */
   readonly version: string
-  /** Seals the secret. */
+  /** The passphrase that seals the secret. */
   readonly passphrase?: string | undefined
-  /** A secret that is not kept with the data. It is put into a backup only where a passphrase seals it. */
+  /** A secret that is not stored with the data. A backup contains it only if a passphrase seals it. */
   readonly secret?: string | undefined
 }
 
-/** After the process that made a backup was ended. */
+/** Discards an unfinished backup, after the process that made it was ended. */
 export function discardUnfinished(file: string, process: number): void {
   discard(partialOf(file, process))
 }
 
 /**
- * Writes one state of a database, which may be served meanwhile, into a new SQLite file, whatever kind of database it is.
+ * Writes one state of a database into a new SQLite file, whatever kind of database it is. Servers may use it meanwhile.
  * The file gets its name once it is complete, checked and on disk.
  */
 export async function makeBackup(from: Location, file: string, settings: BackupSettings): Promise<Backup> {
@@ -80,7 +80,7 @@ export async function makeBackup(from: Location, file: string, settings: BackupS
 
 interface Filled {
   readonly secret: string | undefined
-  /** The last change before the backup began: it must be in there. */
+  /** The last change before the backup began. The backup must contain it. */
   readonly least: number
 }
 
@@ -118,11 +118,11 @@ async function lastIn(path: string): Promise<number> {
   }
 }
 
-/** What the record of a backup is made from. */
+/** The data for the record of a backup. */
 interface Described extends BackupSettings {
-  /** Which database it is one of. */
+  /** The database that it is of. */
   readonly from: string
-  /** The secret that is kept with the data. */
+  /** The secret that is stored with the data. */
   readonly kept: string | undefined
   readonly placeholder: string
 }
@@ -151,7 +151,7 @@ function describeFile(
   )
 }
 
-/** Reads the file as a restore will. */
+/** Reads the file as a restore would. */
 async function verify(partial: string, { lastChange }: BackupRecord, least: number): Promise<void> {
   await inspectBackup(partial)
   if ((lastChange?.seq ?? 0) < least)

@@ -4,7 +4,7 @@ import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { id, sql, word } from '../sql.ts'
 import type { SealedSecret } from './sealing.ts'
 
-/** What a backup says about itself. */
+/** The metadata of a backup. */
 export interface BackupRecord {
   readonly madeAt: string
   /** The database that it is of, without a password. */
@@ -13,7 +13,7 @@ export interface BackupRecord {
   readonly takeback: string
   /** The last change in its journal, if there is any. */
   readonly lastChange: LastChange | null
-  /** How many there are in each table. */
+  /** The number of rows in each table. */
   readonly rows: Readonly<Record<string, number>>
   readonly secret: string | SealedSecret | null
 }
@@ -23,7 +23,7 @@ export interface LastChange {
   readonly at: string
 }
 
-/** Beside the record, since it is written last: see `fingerprint.ts`. */
+/** The key of the hash. It is separate from the record, since it is written last: see `fingerprint.ts`. */
 const HASH = `${BACKUP} hash`
 
 export async function readRecord(session: DatabaseSession): Promise<BackupRecord | undefined> {

@@ -13,7 +13,7 @@ import { dropAbandoned } from './keep.ts'
 import { type BackupRecord, eraseRecord } from './record.ts'
 import { openSecret } from './sealing.ts'
 
-/** The secret of a backup: opened by the passphrase where it is sealed, none where it is to be left out. */
+/** The secret of a backup, unsealed with the passphrase; undefined if it is to be left out. */
 export function secretOf(
   { secret }: BackupRecord,
   { passphrase, leaveOut }: { readonly passphrase: string | undefined; readonly leaveOut: boolean },
@@ -27,7 +27,7 @@ export function secretOf(
   return openSecret(secret, passphrase)
 }
 
-/** Puts an inspected backup where no database is yet. `atEnd` runs before it can be served. */
+/** Restores an inspected backup to a place without a database. `atEnd` runs before it can be served. */
 export async function restoreBackup(
   file: string,
   to: Location,
@@ -40,7 +40,7 @@ export async function restoreBackup(
 
 type AtEnd = NonNullable<CopyEnd['atEnd']>
 
-/** Refuses to overwrite anything. Asked before the backup is read, too. */
+/** Refuses to overwrite anything. Also called before the backup is read. */
 export function refuseTaken(to: Location): void {
   if (to.kind !== 'sqlite') return
   const taken = [to.path, `${to.path}-wal`, secretFile(to.path)].find((path) => existsSync(path))
@@ -79,7 +79,7 @@ async function restoreFile(
   }
 }
 
-/** Row by row. The database must be empty. */
+/** Restores row by row. The database must be empty. */
 async function restoreInto(
   file: string,
   to: Location,

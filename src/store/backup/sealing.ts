@@ -7,7 +7,7 @@ export interface SealedSecret {
   readonly salt: string
   readonly iv: string
   readonly tag: string
-  /** The cost of scrypt when it was sealed. */
+  /** The cost of scrypt at the time of sealing. */
   readonly n: number
 }
 
@@ -33,7 +33,7 @@ export function sealSecret(secret: string, passphrase: string): SealedSecret {
   }
 }
 
-/** Refuses a wrong passphrase. */
+/** Opens a sealed secret. Refuses a wrong passphrase. */
 export function openSecret({ sealed, salt, iv, tag, n }: SealedSecret, passphrase: string): string {
   const bytes = (text: string) => Buffer.from(text, 'base64')
   try {

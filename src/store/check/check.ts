@@ -18,7 +18,7 @@ export interface CheckResult {
   readonly findings: readonly Finding[]
 }
 
-/** Holds all tables against the journal and against each other, as they stand at one moment. Changes nothing. */
+/** Compares all tables with the journal and with each other, in one state of the database. Changes nothing. */
 export async function check(location: Location): Promise<CheckResult> {
   if (location.kind === 'sqlite') {
     const { structure, isBackup, close } = openReadOnly(location.path)
@@ -40,7 +40,7 @@ export async function check(location: Location): Promise<CheckResult> {
   }
 }
 
-/** A backup has a hash of its bytes, which also covers those that belong to no row. */
+/** Checks the bytes of a file. A backup has a hash, which also covers bytes that belong to no row. */
 async function checkBytes(file: string, session: DatabaseSession, isBackup: boolean): Promise<Finding[]> {
   if (!isBackup && (await readRecord(session)) === undefined) return []
   if (isIntact(file, await readHash(session))) return []
@@ -95,7 +95,7 @@ function asFinding([where, what]: readonly [string, string]): Finding {
   return { kind: 'database', where, what }
 }
 
-/** What cannot be read is a finding too. */
+/** Data that cannot be read is also a finding. */
 function unreadable(where: string, error: unknown): Finding {
   return {
     kind: 'database',

@@ -18,7 +18,7 @@ const own: readonly Column[] = [
 ]
 const deletion: Column = { name: 'deletion', kind: 'text' }
 
-/** Every row of a table against its newest change in the journal, and against what is made from its own columns. */
+/** Compares every row of a table with its newest change in the journal, and its derived columns with their texts. */
 export async function checkEntities(
   checked: Checked,
   table: Table,
@@ -96,7 +96,7 @@ function compareJournal(
   ]
 }
 
-/** Search words, folded texts and the key of an e-mail: made from the text beside them. */
+/** Compares derived columns with their texts: search words, folded texts and the key of an e-mail. */
 function compareMade(where: string, table: Table, held: ReadonlyMap<string, unknown>): Finding[] {
   return table.columns.flatMap(({ name, words, derived }): Finding[] => {
     const of = words?.of ?? derived?.from
@@ -110,7 +110,7 @@ function compareMade(where: string, table: Table, held: ReadonlyMap<string, unkn
   })
 }
 
-/** Every Entity that the journal speaks of against the table, and its versions against each other. */
+/** Compares every Entity in the journal with the table, and its versions with each other. */
 export async function checkJournal({ session }: Checked, table: Table): Promise<Finding[]> {
   const ofTable = (alias: Sql) => sql`${alias}."entity" = ${word(table.name)}`
   const page = sql`SELECT g."id", g."lo", g."hi", g."n", t."version", n."kind",
@@ -139,7 +139,7 @@ export async function checkJournal({ session }: Checked, table: Table): Promise<
   return findings.slice(0, NAMED_MAX)
 }
 
-/** The journal may speak of no type that the database does not hold. Dropped ones have a name with `~`. */
+/** Finds types in the journal that the database does not have. Dropped types have a name with `~`. */
 export async function checkTypes({ session, memory }: Checked): Promise<Finding[]> {
   const known = memory.tables.length === 0 ? sql`''` : join(memory.tables.map(({ name }) => word(name)))
   const rows = await session.all(

@@ -3,7 +3,7 @@ import type { Memory } from '../migration/memory.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { count, type Sql, sql } from '../sql.ts'
 
-/** Something that does not fit, by name. */
+/** Something that is inconsistent. */
 export interface Finding {
   readonly kind: 'database' | 'entity' | 'journal' | 'link' | 'words' | 'reference' | 'own'
   /** An Entity, a table or an index. */
@@ -11,17 +11,17 @@ export interface Finding {
   readonly what: string
 }
 
-/** What a check looks at: one state of a database. */
+/** One state of a database, as checks read it. */
 export interface Checked {
   readonly structure: Structure
   readonly session: DatabaseSession
   readonly memory: Memory
 }
 
-/** How many findings of one kind in one table are named. */
+/** The maximum number of findings of one kind per table. */
 export const NAMED_MAX = 100
 
-/** The rows of a query, which must have none, as findings. */
+/** Reports each row of a query that must not find any. */
 export async function findRows(
   { session }: Checked,
   source: Sql,

@@ -1,10 +1,10 @@
 import type { Column } from '../tables.ts'
 
-/** The value at a dot path in an Entity's JSON. `undefined` where it has no such key: the field came later. */
+/** The value at a dot path in an Entity's JSON. `undefined` if the key is missing: the field came later. */
 export function journalledValue(data: unknown, path: string): unknown {
   let value = data
   for (const name of path.split('.')) {
-    // An object or a reference that is not there: nothing in it is.
+    // If an object or a reference is null, so is everything in it.
     if (value === null) return null
     if (typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined
     value = (value as Record<string, unknown>)[name]
@@ -13,8 +13,8 @@ export function journalledValue(data: unknown, path: string): unknown {
 }
 
 /**
- * Whether a value is the one in the journal. Migrations change rows without a change in the journal, so some differences
- * are none: a field that came later, a default for what was empty, the same value in another type.
+ * Whether a value matches the one in the journal. Migrations change rows without a change in the journal, so some
+ * differences are accepted: a field that came later, a default for an empty value, the same value in another type.
  */
 export function isAsJournalled({ kind, fill }: Column, journalled: unknown, held: unknown): boolean {
   if (journalled === undefined) return true
@@ -28,7 +28,7 @@ export function isAsJournalled({ kind, fill }: Column, journalled: unknown, held
   )
 }
 
-/** The same number, with more or fewer zeros at its end. */
+/** Whether two numbers differ only by zeros at the end. */
 function isSameNumber(a: string, b: string): boolean {
   const plain = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text)
   return plain(a) === plain(b)

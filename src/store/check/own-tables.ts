@@ -3,7 +3,7 @@ import { id, join, sql, word } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { type Checked, type Finding, findRows } from './finding.ts'
 
-/** Rows of Takeback's own tables that speak of Entities of a type that are not there. */
+/** Rows of Takeback's own tables that name Entities of a type that do not exist. */
 export async function checkAbout(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { name } of besidesJournal) findings.push(...(await checkSubjects(checked, table, name)))
@@ -12,7 +12,7 @@ export async function checkAbout(checked: Checked, table: Table): Promise<Findin
   return findings
 }
 
-/** What a row is about must be there. The id 0 stands for the type as a whole. */
+/** Finds rows about Entities that do not exist. The id 0 stands for the type as a whole. */
 function checkSubjects(checked: Checked, table: Table, name: string): Promise<Finding[]> {
   return findRows(
     checked,
@@ -22,13 +22,13 @@ function checkSubjects(checked: Checked, table: Table, name: string): Promise<Fi
   )
 }
 
-/** Rows of Takeback's own tables that speak of types that the database does not hold. */
+/** Rows of Takeback's own tables that name types that the database does not have. */
 export async function checkOwnTypes({ session, memory }: Checked): Promise<Finding[]> {
   const known = memory.tables.map(({ name }) => name)
   const findings: Finding[] = []
   for (const { name } of aboutEntities.filter((table) => table.name !== 'takeback_journal')) {
     const rows = await session.all(sql`SELECT DISTINCT o."entity" FROM ${id(name)} o`)
-    // The empty name stands for any type: answers of the user's own code may show whatever there is.
+    // The empty name stands for any type: answers of user code may show anything.
     const others = rows.map(([type]) => String(type)).filter((type) => type !== '' && !known.includes(type))
     for (const type of others)
       findings.push({
@@ -40,7 +40,7 @@ export async function checkOwnTypes({ session, memory }: Checked): Promise<Findi
   return findings
 }
 
-/** What a reference led to before a deletion emptied it must be there. */
+/** Finds cleared references whose former targets do not exist. */
 async function checkCleared(checked: Checked, table: Table, column: Column): Promise<Finding[]> {
   const target = column.references ?? column.links
   if (target === undefined) return []
@@ -56,7 +56,7 @@ async function checkCleared(checked: Checked, table: Table, column: Column): Pro
   )
 }
 
-/** Only secrets are sealed. */
+/** Finds sealed values of columns that are not secret. */
 function checkSealed(checked: Checked, table: Table): Promise<Finding[]> {
   const secrets = table.columns.filter(({ secret }) => secret)
   const isNoSecret = secrets.map(({ name }) => sql` AND o."column" <> ${word(name)}`)
@@ -71,7 +71,7 @@ function checkSealed(checked: Checked, table: Table): Promise<Finding[]> {
   )
 }
 
-/** Every shown Entity belongs to a kept answer. */
+/** Finds shown Entities without their kept answer. */
 export function checkAnswers(checked: Checked): Promise<Finding[]> {
   return findRows(
     checked,

@@ -3,7 +3,7 @@ import { id, sql } from '../sql.ts'
 import { pathOf, type Table } from '../tables.ts'
 import { type Checked, type Finding, findRows } from './finding.ts'
 
-/** Link tables against their lists, in both directions. */
+/** Compares link tables with their lists, in both directions. */
 export async function checkLinkTables(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { name, links: linked, member = '' } of table.columns) {
@@ -36,7 +36,7 @@ export async function checkLinkTables(checked: Checked, table: Table): Promise<F
   return findings
 }
 
-/** Live Entities refer to live ones; deleted or aside ones refer at least to existing ones. */
+/** Finds live Entities that refer to deleted ones, and deleted or aside data that refers to purged ones. */
 export async function checkReferences(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const column of table.columns) {

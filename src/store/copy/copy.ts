@@ -19,7 +19,7 @@ import { type EndedMeanwhile, endedMeanwhile } from './ended.ts'
 import { pagesOf, Tally } from './pages.ts'
 import { type CopiedTable, copiedTables } from './tables.ts'
 
-/** How far a copy has come. */
+/** The progress of a copy. */
 export interface Progress {
   readonly doing: 'copying' | 'checking'
   readonly table: string
@@ -30,11 +30,11 @@ export interface Progress {
 export interface Copied {
   readonly rows: number
   readonly tables: number
-  /** Changes that were made to the source after the copy had begun, and are not in it. */
+  /** Changes to the source since the copy began. They are not in the copy. */
   readonly missed: number
 }
 
-/** Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. */
+/** Copies everything in a database into an empty one: ids, versions, times, trash, journal, secrets and counters. */
 export async function copy(
   from: Store,
   to: Store,
@@ -50,16 +50,16 @@ export async function copy(
   }
 }
 
-/** What belongs to the end of a copy. */
+/** What happens at the end of a copy. */
 export interface CopyEnd {
   beforeEnd?(): Promise<void>
-  /** In the transaction that makes the copy a database like any other. */
+  /** Runs in the transaction that completes the copy, after which it is a database like any other. */
   atEnd?(site: Site, memory: Memory): Promise<void>
 }
 
 /**
- * The same without the secret. The source may be served meanwhile: the copy is one state of it. Until the end, the target
- * marks it as an incomplete copy: it is never served, and the next copy starts over.
+ * Copies everything but the secret. The source may be served meanwhile: the copy is one state of it. Until the end, the
+ * target is marked as an incomplete copy: it is never served, and the next copy starts over.
  */
 export async function copyData(
   source: Structure,
@@ -78,7 +78,7 @@ export async function copyData(
     let rows = 0
     for (const table of tables) {
       const tally = new Tally()
-      // While one page is being written, the next one is read.
+      // Reads the next page while one is being written.
       let written: Promise<unknown> = Promise.resolve()
       for await (const page of pagesOf(session, source.dialect, table)) {
         await written
@@ -101,7 +101,7 @@ export async function copyData(
   return { rows: copied.rows, tables: copied.memory.tables.length, missed }
 }
 
-/** Tokens stay valid. */
+/** Copies the secret, so that tokens stay valid. */
 async function copySecret(from: Store, to: Store): Promise<void> {
   const secret = await from.secret()
   if (secret !== undefined && (await to.keepSecret(secret)) !== secret)
@@ -119,7 +119,7 @@ async function countAll(session: DatabaseSession, tables: readonly CopiedTable[]
   return sum
 }
 
-/** How far the source has come: its last change; and what it keeps beside the tables, which holds for a copy too. */
+/** The last change of the source, and its metadata that also applies to a copy. */
 async function endOf(session: DatabaseSession): Promise<Pick<Source, 'last' | 'carried'>> {
   const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
   return { last: Number(row?.[0] ?? 0), carried: await readCarried(session) }
@@ -130,7 +130,7 @@ async function changesSince(session: DatabaseSession, last: number): Promise<num
   return Number(row?.[0])
 }
 
-/** Empty tables, in a database that is empty or holds half of a copy. */
+/** Creates empty tables, in a database that is empty or has an incomplete copy. */
 async function prepare(target: Structure, { tables }: Memory): Promise<void> {
   await target.transact('rebuild', async (session) => {
     const told = await refuseForeign(target, session)
@@ -143,14 +143,14 @@ async function prepare(target: Structure, { tables }: Memory): Promise<void> {
   })
 }
 
-/** In a half copy there are no references yet: its tables can go in any order. */
+/** Drops an incomplete copy. It has no references yet, so its tables can go in any order. */
 async function clearHalf(target: Structure, session: DatabaseSession): Promise<void> {
   const names = (await session.all(target.ddl.tables)).map(([name]) => String(name))
   for (const name of names) if (name !== 'takeback_meta') await session.run(sql`DROP TABLE ${id(name)}`)
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" <> 'lock'`)
 }
 
-/** Reads everything back and compares it with what was sent. */
+/** Reads everything back and compares it with what was written. */
 async function compareWith(
   { tables, tallies, rows: of }: SentRows,
   target: Structure,
@@ -173,19 +173,19 @@ async function compareWith(
   })
 }
 
-/** The tables that were copied, a sum over the rows of each, and how many there were in all. */
+/** The copied tables, a digest of each, and the total number of rows. */
 interface SentRows {
   readonly tables: readonly CopiedTable[]
   readonly tallies: ReadonlyMap<string, string>
   readonly rows: number
 }
 
-/** What is known of the source after reading all of it. */
+/** What is known about the source after reading it. */
 interface Source {
   readonly memory: Memory
   readonly numbers: readonly GivenNumber[]
   readonly last: number
-  /** Of `takeback_meta`. */
+  /** Rows of `takeback_meta`. */
   readonly carried: readonly (readonly [key: string, value: string])[]
 }
 
@@ -195,7 +195,7 @@ interface GivenNumber {
   readonly last: number
 }
 
-/** The numbers that the tables have given last: those of purged Entities are not given again either. */
+/** The last ids that the tables have given. Ids of purged Entities are not reused either. */
 async function numbersOf(
   { ddl }: Structure,
   session: DatabaseSession,
@@ -210,7 +210,7 @@ async function numbersOf(
   return numbers
 }
 
-/** Indexes, references and counters; and it is a database like any other. */
+/** Adds indexes, references and counters. Then it is a database like any other. */
 async function complete(
   target: Structure,
   { memory, numbers, carried }: Pick<Source, 'memory' | 'numbers' | 'carried'>,

@@ -7,7 +7,7 @@ import type { CopiedTable } from './tables.ts'
 
 export type RowPage = readonly (readonly unknown[])[]
 
-/** All rows of a table in the order of its key, as JSON has their values: the same from every database. */
+/** All rows of a table in the order of its key, with values as in JSON: the same from every database. */
 export async function* pagesOf(
   session: DatabaseSession,
   dialect: Dialect,
@@ -36,7 +36,7 @@ export async function* pagesOf(
   }
 }
 
-/** Greater in the first part of the key, or the same there and greater in the next, and so on. */
+/** That a row comes after the bound key: greater in its first part, or equal there and greater in the next, … */
 function isBehindRow({ columns, key }: CopiedTable): Sql {
   const kindOf = (path: string) => columns.find(({ name }) => name === path)?.kind ?? 'text'
   const part = (path: string, compare: Sql) =>
@@ -55,7 +55,7 @@ function keyOfRow({ columns, key }: CopiedTable, row: readonly unknown[]): Param
   return Object.fromEntries(key.map((path) => [`>${path}`, at(path) as string | number]))
 }
 
-/** A digest of a table: the same for the same rows. */
+/** A digest of a table: equal for equal rows. */
 export class Tally {
   readonly #hash = createHash('sha256')
   #rows = 0
@@ -69,7 +69,7 @@ export class Tally {
     return this.#rows
   }
 
-  /** Once, at the end. */
+  /** The digest. To be called once, at the end. */
   sum(): string {
     return `${this.#rows} ${this.#hash.digest('base64url')}`
   }

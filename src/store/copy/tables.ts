@@ -3,7 +3,7 @@ import type { Memory } from '../migration/memory.ts'
 import { columnsIn, tablesIn } from '../own.ts'
 import type { Column } from '../tables.ts'
 
-/** A table as a copy sees it: all of its columns, and those that put its rows in an order. */
+/** A table as a copy reads it: all of its columns, and its key for the order of the rows. */
 export interface CopiedTable {
   readonly name: string
   readonly columns: readonly Column[]
@@ -13,8 +13,8 @@ export interface CopiedTable {
 }
 
 /**
- * Entity types with all that is kept of them, what is aside and what is secret included; and Takeback's own tables. Link
- * tables are not among them: they are made from the lists.
+ * The tables to copy: Entity types with all of their columns, aside and secret ones included, and Takeback's own
+ * tables. Link tables are not copied: they are built from the lists.
  */
 export function copiedTables({ tables, format }: Pick<Memory, 'tables' | 'format'>): CopiedTable[] {
   return [

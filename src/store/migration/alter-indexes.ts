@@ -3,7 +3,7 @@ import type { Index } from '../tables.ts'
 import { type Altering, needsFill } from './altering.ts'
 import { indexName, saidOf } from './structure.ts'
 
-/** Indexes to drop and to create. Those over converted columns are rebuilt. */
+/** Drops and creates indexes. Those on converted columns are rebuilt. */
 export async function alterIndexes(altering: Altering, converted: ReadonlySet<string>): Promise<void> {
   const { old, table, draft } = altering
   const key = (index: Index) => indexName(table.name, index)
@@ -44,7 +44,7 @@ async function addIndex(altering: Altering, index: Index): Promise<void> {
   else draft.do({ kind: 'add index', table, index }, path, 'is indexed now')
 }
 
-/** An index takes only so many bytes of a text, which its check knows. */
+/** Refuses texts that are too long for an index. */
 async function refuseLong({ old, table, draft }: Altering, index: Index): Promise<boolean> {
   let refused = false
   for (const name of index.columns) {
@@ -52,7 +52,7 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
     const former = old.columns.find((one) => one.name === name)
     if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
     const path = `${table.name}.${name}`
-    // What its own limits refuse is said already, and need not be too long.
+    // Rows that break the field's own limits are reported already, and may not be too long.
     if (draft.lines.some((line) => line.effect === 'refused' && line.path === path)) continue
     const { check } = column
     const found = await draft.rows.unfit(table.name, former, (value) => {
@@ -67,7 +67,7 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
   return refused
 }
 
-/** What gets its default for the first time would all have the same. */
+/** Refuses a unique index on a column that all rows get the same default in. */
 async function refuseSameFill({ old, table, draft }: Altering, index: Index): Promise<boolean> {
   const [name, ...more] = index.columns
   const column = table.columns.find((one) => one.name === name)

@@ -9,7 +9,7 @@ import { maybeRenamed } from './maybe-renamed.ts'
 import type { FoundRows } from './rows.ts'
 import { cannotBecome } from './shapes.ts'
 
-/** From a table as it is held to the same one as it is wanted. */
+/** Drafts the changes from a table as it is to the table as it should be. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
   const altering: Altering = { old, table, draft }
   await refuseAbsent(altering)
@@ -32,7 +32,7 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
   draftChecks(altering)
 }
 
-/** Those who still run with the former declaration do not know a new check. */
+/** Adds new checks. Servers with the former declaration do not know them. */
 function draftChecks({ old, table, draft }: Altering): void {
   const known = new Set(old.checks?.map(({ that }) => that))
   for (const check of table.checks ?? []) {
@@ -42,7 +42,7 @@ function draftChecks({ old, table, draft }: Altering): void {
   }
 }
 
-/** Words and folded texts are made from texts that are there: they come and go with the wish to search or fold them. */
+/** Adds and drops derived columns: words and folded texts come and go with the options for search and fold. */
 function alterWords({ old, table, draft }: Altering): void {
   const filled = (path: string) =>
     draft.changes.some(
@@ -77,7 +77,7 @@ function alterWords({ old, table, draft }: Altering): void {
   }
 }
 
-/** SQL does not distinguish `Name` and `name`, and columns kept aside still exist. */
+/** Refuses a name that differs only in case from a column kept aside: SQL does not distinguish them. */
 function refuseTwins({ old, table, draft }: Altering): void {
   for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const twin = old.columns.find(
@@ -103,7 +103,7 @@ async function addColumn({ old, table, draft }: Altering, column: Column): Promi
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column, rows })
   draft.safe(path, newColumn(column, rows), rows)
-  // Who does not know of a reference would delete its target; who does not know what is required leaves it out.
+  // A server that does not know a reference would delete its target. One that does not know a required field omits it.
   if (
     column.references !== undefined ||
     column.links !== undefined ||
@@ -111,7 +111,7 @@ async function addColumn({ old, table, draft }: Altering, column: Column): Promi
   )
     draft.additive = false
   if (column.fill === undefined) return
-  // Rows of those who still run with the former declaration would have nothing there.
+  // Rows from servers with the former declaration would have no value there.
   if (inObject || column.kind === 'presence') draft.additive = false
   if (inObject) draft.do({ kind: 'fill column', table, column, rows })
 }
@@ -127,7 +127,7 @@ function gets(rows: number): string {
   return rows === 1 ? '1 row gets' : `${rows} rows get`
 }
 
-/** Rows that have nothing get the default. */
+/** Gives the default to rows without a value. */
 async function fillColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
   const { within, ...bare } = column
   const isKnown = within !== undefined && old.columns.some(({ name }) => name === within)
@@ -142,17 +142,17 @@ async function fillColumn({ old, table, draft }: Altering, column: Column): Prom
     )
 }
 
-/** How many rows a new column finds that must have a value, or get one. */
+/** The number of rows in which a new column must have a value, or gets one. */
 async function rowsToFill(old: Table, column: Column, draft: Draft): Promise<number> {
   const { within } = column
   if (column.kind === 'presence' || (!column.required && column.fill === undefined)) return 0
   const known = old.columns.some(({ name }) => name === within)
-  // An object that is new itself is in no row yet; one that was required until now is in all of them.
+  // An object that is new is in no row yet. One that was required until now is in all rows.
   if (within !== undefined && !known && !wasDeclared(old, within)) return 0
   return draft.rows.count(old.name, known ? within : undefined)
 }
 
-/** An object that was required and is optional now is there in every row. */
+/** If an object was required and is now optional, it is present in every row. */
 function withFill(column: Column, old: Table): Column {
   const known = old.columns.some(({ name, aside }) => name === column.name && !aside)
   return column.kind === 'presence' && !known && wasDeclared(old, column.name)
@@ -164,7 +164,7 @@ function wasDeclared(old: Table, object: string): boolean {
   return old.columns.some(({ name, aside }) => !aside && name.startsWith(`${object}.`))
 }
 
-/** An optional object that is required now must be there in every row. */
+/** Refuses to make an optional object required if it is missing in some rows. */
 async function refuseAbsent({ old, table, draft }: Altering): Promise<void> {
   for (const column of old.columns) {
     const declared = table.columns.some(({ name }) => name.startsWith(`${column.name}.`))
@@ -185,13 +185,13 @@ function refuseEmpty(table: Table, column: Column, found: FoundRows, draft: Draf
   )
 }
 
-/** A column as it is held, and as it is wanted. */
+/** A column as it is, and as it should be. */
 interface Changing {
   readonly former: Column
   readonly column: Column
 }
 
-/** Whether it is to hold its values as another kind. */
+/** Drafts the change of a column. Returns whether its values are converted to another kind. */
 async function changeColumn(altering: Altering, changing: Changing): Promise<boolean> {
   const { old, table, draft } = altering
   const { former, column } = changing
@@ -220,7 +220,7 @@ async function changeColumn(altering: Altering, changing: Changing): Promise<boo
   return false
 }
 
-/** A column that was kept aside is declared again: what it holds must still fit what has gone on meanwhile. */
+/** Drafts that an aside column is declared again. Its values must still fit what has changed since. */
 async function draftRejoin({ old, table, draft }: Altering, { former, column }: Changing): Promise<void> {
   const path = columnPath(table, column)
   const target = column.references ?? column.links
@@ -240,7 +240,7 @@ async function draftRejoin({ old, table, draft }: Altering, { former, column }: 
       (which) =>
         `is made from ${column.derived?.from}, which has changed in ${which}: change it back first, or choose another name for the type`,
     )
-  // A user may have been deleted while nobody of the type could log in.
+  // A user may have been deleted while the type had no login.
   if (isEpochOf(table, column)) draft.do({ kind: 'end sessions', table, column })
   else if (isJournalled(column))
     draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
@@ -265,7 +265,7 @@ async function refuseEmptied({ old, table, draft }: Altering, { former, column }
     column.within !== undefined && !old.columns.some(({ name, aside }) => name === column.within && !aside)
   const asBefore = former.required === true && !former.aside && (wrapped || former.within === column.within)
   if (!column.required || asBefore) return
-  // The column that says whether the object is there may itself be new: then the one around it counts.
+  // If the presence column of the object is itself new, the object around it counts.
   const within = wrapped ? former.within : column.within
   const { within: _, ...bare } = column
   const looked = within === undefined ? bare : { ...bare, within }

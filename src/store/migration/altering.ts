@@ -1,14 +1,14 @@
 import type { Column, Table } from '../tables.ts'
 import type { Draft } from './draft.ts'
 
-/** A table as it is held, the same one as it is wanted, and the draft of the way there. */
+/** A table as it is, the table as it should be, and the draft of the changes. */
 export interface Altering {
   readonly old: Table
   readonly table: Table
   readonly draft: Draft
 }
 
-/** Rows that have nothing in a column get what new ones would, where it has another role than before. */
+/** Whether rows without a value get the default, because the column was optional, aside or without a default. */
 export function needsFill(former: Column, column: Column): boolean {
   return (
     column.fill !== undefined &&

@@ -19,7 +19,7 @@ import {
 import { renameType } from './type-names.ts'
 import { fillWords } from './words.ts'
 
-/** Carries out the changes of a plan, in an order in which each finds what it needs. */
+/** Carries out the changes of a plan, each after those that it depends on. */
 export async function apply(
   structure: Structure,
   session: DatabaseSession,
@@ -68,18 +68,18 @@ async function carryOut(site: Site, change: TableChange): Promise<void> {
   }
 }
 
-/** Tokens from before the type stopped to log in are no longer valid. */
+/** Ends tokens from before the type stopped having a login. */
 async function endSessions({ session }: Site, table: Table, { name }: Column): Promise<void> {
   await session.run(sql`UPDATE ${id(table.name)} SET ${id(name)} = ${id(name)} + 1`)
 }
 
-/** A table with its columns, and nothing yet that a row could violate or that filling it would have to keep up. */
+/** Creates a table with its columns. Constraints and indexes follow once it is filled. */
 export async function createTable({ structure: { ddl }, session }: Site, table: Table): Promise<void> {
   const columns = [...entityColumns, ...table.columns].map((column) => sql`, ${describeColumn(ddl, column)}`)
   await session.run(
     sql`CREATE TABLE ${id(table.name)} (${ddl.numbered('id')}${join(columns, sql``)})${ddl.tableOptions}`,
   )
-  // One of that name may have been dropped: its ids are not given again.
+  // A table with this name may have been dropped: its ids are not reused.
   const [row] = await session.all(
     sql`SELECT max("entity_id") FROM "takeback_journal" WHERE "entity" = ${word(table.name)} OR "entity" LIKE ${word(`${table.name}~%`)}`,
   )
@@ -87,7 +87,7 @@ export async function createTable({ structure: { ddl }, session }: Site, table: 
   if (last > 0) for (const source of ddl.giveAfter(table.name, 'id', last)) await session.run(source)
 }
 
-/** What every Entity has besides its id. */
+/** The columns that every Entity has besides its id. */
 export const entityColumns: readonly (Column & { readonly required?: boolean })[] = [
   { name: 'version', kind: 'integer', required: true },
   { name: 'created_at', kind: 'datetime', required: true },
@@ -153,8 +153,8 @@ export async function dropIndex(
 }
 
 /**
- * What is there gets its default from the column itself, in no time however much there is; so do the rows of those who
- * still run with the former declaration. Not within an optional object, which may not be there.
+ * Adds a column. Existing rows get the default from the column itself, which takes no time however many there are. So
+ * do new rows from servers with the former declaration. Not inside of an optional object, which may be missing.
  */
 async function addColumn(site: Site, table: Table, column: Column): Promise<void> {
   const { dialect, ddl } = site.structure

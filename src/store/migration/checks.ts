@@ -4,25 +4,25 @@ import type { Migration } from './plan.ts'
 import type { RowLook } from './rows.ts'
 import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
-/** Which rows `t` of a table break one of its checks, under the names of the new declaration. */
+/** The rows `t` of a table that break one of its checks, with the names of the new declaration. */
 export type BrokenCheck = (table: string, that: string) => Sql | undefined
 
 /** Changes after which a row may break a check that it has met. */
 const changesValues: readonly TableChange['kind'][] = ['fill column', 'convert column']
 const keepsNames: readonly TableChange['kind'][] = ['add index', 'drop index', 'rename index']
 
-/** The checks to look at: the new ones, or all of them if values of rows change. */
+/** The checks to evaluate: the new ones, or all of them if values of rows change. */
 export function checksToMeet({ changes, checks, held }: Migration): readonly NewCheck[] {
   if (!changes.some(({ kind }) => changesValues.includes(kind))) return checks
   return held.flatMap((table) => (table.checks ?? []).map((check) => ({ table, check })))
 }
 
-/** Whether the checks can be looked at before the migration is carried out: all names are as they will be. */
+/** Whether checks can be evaluated before the migration: all names must already be as they will be. */
 export function canLookNow({ changes }: Migration): boolean {
   return changes.every(({ kind }) => keepsNames.includes(kind))
 }
 
-/** A line for each check: it is met, or these rows stand against it. */
+/** A line for each check: it is met, or these rows break it. */
 export async function lookAtChecks(
   checks: readonly NewCheck[],
   rows: RowLook,
@@ -44,7 +44,7 @@ export async function lookAtChecks(
   return draft.lines
 }
 
-/** The same where nothing can be said yet. */
+/** The lines for checks that cannot be evaluated yet. */
 export function checksToCome(checks: readonly NewCheck[]): readonly MigrationLine[] {
   return checks.map(({ table, check: { at, says } }) => ({
     effect: 'safe',

@@ -7,7 +7,7 @@ import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 export class Draft {
   readonly changes: TableChange[] = []
   readonly lines: MigrationLine[] = []
-  /** New checks, which rows that are there must meet. */
+  /** New checks that existing rows must meet. */
   readonly checks: NewCheck[] = []
   readonly rows: RowLook
   additive = true
@@ -21,7 +21,7 @@ export class Draft {
     if (path !== undefined && what !== undefined) this.safe(path, what)
   }
 
-  /** `rows`: how many of them change. */
+  /** `rows`: the number of rows that change. */
   safe(path: string, what: string, rows?: number): void {
     this.lines.push({ effect: 'safe', path, what, ...(rows !== undefined && { rows }) })
   }
@@ -30,7 +30,7 @@ export class Draft {
     this.lines.push({ effect: 'refused', path, what })
   }
 
-  /** Refuses where rows were found that do not fit. */
+  /** Refuses the change if rows were found that do not fit. */
   refuseFound(table: Table, path: string, found: FoundRows, say: (which: string) => string): boolean {
     if (found.count === 0) return false
     const what = say(`${countOf(found.count, table.name)} (${named(table, found)})`)
@@ -39,7 +39,7 @@ export class Draft {
   }
 }
 
-/** The dot path of the field that a column holds. */
+/** The dot path of the field that a column belongs to. */
 export function columnPath(table: Table, column: Column): string {
   return `${table.name}.${pathIn(column)}`
 }

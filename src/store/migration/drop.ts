@@ -9,7 +9,7 @@ import { fresh, recall, remember, upgrade } from './memory.ts'
 import { type DatabaseSession, indexName, type Structure } from './structure.ts'
 import { retireType } from './type-names.ts'
 
-/** What to drop: a table or columns that are kept aside. */
+/** What to drop: an aside table, or aside columns. */
 export interface Doomed {
   readonly path: string
   readonly table: Table
@@ -17,7 +17,7 @@ export interface Doomed {
   readonly rows: number
 }
 
-/** What is kept aside at these paths. Refuses what is still declared or still referred to. */
+/** The aside data at these paths. Refuses data that is still declared or referred to. */
 export function findAside(structure: Structure, paths: readonly string[]): Promise<Doomed[]> {
   return structure.transact('read', async (session) => {
     const { tables } = (await recall(structure, session)) ?? fresh
@@ -62,7 +62,7 @@ function refersToDoomed(other: Table, target: string, doomed: readonly Doomed[])
   )
 }
 
-/** Drops them for good: the rows or columns, and what the journal knows of them. */
+/** Drops it for good: the rows or columns, and their values in the journal. */
 export function dropAside(structure: Structure, doomed: readonly Doomed[]): Promise<void> {
   return structure.transact('rebuild', async (session) => {
     const known = await recall(structure, session)
@@ -111,7 +111,7 @@ async function dropColumn(
     await session.run(sql`DELETE FROM ${id(own.name)} WHERE ${ofTable} AND "column" = ${word(column.name)}`)
 }
 
-/** That there was something stays in the journal, under a name that no type can have: another may get this one. */
+/** Drops a table. The journal keeps its changes under a name that no type can have: another may get this one. */
 async function dropTable(
   structure: Structure,
   session: DatabaseSession,

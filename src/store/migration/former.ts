@@ -1,11 +1,11 @@
 import { isMadeFrom, type Table } from '../tables.ts'
 
 /**
- * What tables and fields were called before. Whoever goes back to a declaration from before a rename means the data that
- * are there, under their former name: that must be told from something new.
+ * Former names of tables and fields. A declaration from before a rename means the existing data, under its former name.
+ * That must be distinguished from something new.
  */
 
-/** Whether a column belongs to the field at a path: its own, those that are made from it, and all within it. */
+/** Whether a column belongs to the field at a path: its own, columns derived from it, and all columns inside of it. */
 export function isUnder(path: string, column: string): boolean {
   return column === path || isMadeFrom(path, column) || column.startsWith(`${path}.`)
 }
@@ -15,7 +15,7 @@ export function withFormerName(table: Table, was: string): Table {
   return { ...table, formerNames: [...formerNames.filter((one) => one !== name && one !== was), was] }
 }
 
-/** `fresh` gives paths the names that they have by now. */
+/** `fresh` maps a path to its present name. */
 export function withFormerPath(
   table: Table,
   [from, to]: readonly [from: string, to: string],
@@ -26,7 +26,7 @@ export function withFormerPath(
   return { ...table, formerPaths: [...others, [from, to]] }
 }
 
-/** What is called otherwise today and leaves, where a table of its former name is new; undefined where there is none. */
+/** The table that used to have the name of this new table and is no longer declared; undefined if there is none. */
 export function formerNameOf(
   { name }: Table,
   now: readonly Table[],
@@ -39,7 +39,7 @@ export function formerNameOf(
   return now.find((table) => table.formerNames?.includes(name) && leaves(table))?.name
 }
 
-/** The same of a field, the outermost one: its former path and that of today. */
+/** The same for a field, the outermost one first: its former path and its present one. */
 export function formerPathIn(
   held: Table,
   wanted: Table,

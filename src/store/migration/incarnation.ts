@@ -5,12 +5,12 @@ import type { DatabaseSession, Structure } from './structure.ts'
 
 /** The key of a database's incarnation: a random name for one history of its journal. */
 export const INCARNATION = 'incarnation'
-/** Where the database was when that was drawn. */
+/** The key of the database's location when the incarnation was chosen. */
 const ORIGIN = 'origin'
 
 /**
- * Draws an incarnation for a database that is new, or that finds itself in another place than before: it was copied or
- * restored. From then on its journal and that of the original grow apart, and the same number stands for two changes.
+ * Chooses an incarnation for a database that is new, or that is in another place than before: it was copied or
+ * restored. From then on its journal and that of the original diverge, and the same number stands for two changes.
  */
 export async function keepIncarnation(structure: Structure, session: DatabaseSession): Promise<void> {
   const rows = await session.all(
@@ -23,7 +23,7 @@ export async function keepIncarnation(structure: Structure, session: DatabaseSes
   await tell(session, ORIGIN, origin)
 }
 
-/** The next start draws another one. */
+/** Makes the next start choose a new one. */
 export async function forgetIncarnation(session: DatabaseSession): Promise<void> {
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(INCARNATION)}`)
 }

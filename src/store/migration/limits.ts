@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import type { Column } from '../tables.ts'
 
-/** Whether every value that met the old limits surely meets the new ones. If that is unknown, the rows are checked. */
+/** Whether every value that met the old limits also meets the new ones. If that is unknown, the rows are checked. */
 export function isWider(before: JsonSchema | undefined, after: JsonSchema): boolean {
   if (before === undefined) return false
   return Object.entries(after).every(([key, limit]) => {
@@ -17,7 +17,7 @@ function isSubset(old: unknown, limit: unknown): boolean {
   return Array.isArray(old) && Array.isArray(limit) && old.every((one) => limit.includes(one))
 }
 
-/** What a value of one kind is as another, as JSON has both. Others cannot be told without guessing. */
+/** The conversions between kinds of values, as JSON. All others would be guesses. */
 const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
   'integer number': (value) => value,
   'integer decimal': String,
@@ -34,7 +34,7 @@ export function conversion(from: Column, to: Column): ((value: unknown) => unkno
   return plain && !narrower ? conversions[`${from.kind} ${to.kind}`] : undefined
 }
 
-/** What a column holds, in words that differ where its values could not be read as before. */
+/** The content of a column in words. It differs if values could not be read as before. */
 export function contentOf({ kind, references, links, member, scale, secret }: Column): string {
   if (links !== undefined && member !== undefined)
     return `lists of objects that refer to ${links} by ${member}`

@@ -3,14 +3,14 @@ import { id, sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { indexName, type LinkColumn, type Site } from './structure.ts'
 
-/** Finds the lists that contain a target. */
+/** The index that finds the lists with a target. */
 const byTarget: Index = { columns: ['target', 'source'], unique: false }
 
 export function linksOf(table: string, { name: column, member = '' }: Column): LinkColumn {
   return { table, column, links: linkTableOf(table, column).table, member }
 }
 
-/** The link table of a list of references that is new, and empty wherever it is; kept as the lists are from then on. */
+/** Adds the link table of a new list of references, which is empty in all rows. Triggers maintain it from then on. */
 export async function addLinks(
   { structure: { ddl }, session }: Site,
   table: Table,
@@ -44,7 +44,7 @@ export async function fillLinks(
   )
 }
 
-/** After the table or the column itself was renamed. */
+/** Renames link tables, after the table or the column itself was renamed. */
 export async function renameLinks(
   { structure: { ddl }, session }: Site,
   from: LinkColumn,
@@ -63,7 +63,7 @@ export async function renameLinks(
   for (const source of ddl.keepLinks(to)) await session.run(source)
 }
 
-/** Before the column goes, or the table that it is in. */
+/** Drops link tables, before the column or its table goes. */
 export async function dropLinks(
   { structure: { ddl }, session }: Site,
   table: Table,

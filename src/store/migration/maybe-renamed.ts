@@ -1,8 +1,8 @@
 import { type Column, pathOf, type Table } from '../tables.ts'
 
 /**
- * What a column that only one of two tables has may be called in the other one: the only column there of its kind and in
- * its object that the first one lacks. Undefined if there is none, or more than one.
+ * The possible other name of a column that only one of two tables has: the only column of the other table with its kind
+ * and in its object that the first one lacks. Undefined if there are none or several.
  */
 export function maybeRenamed(column: Column, table: Table, other: Table): string | undefined {
   const likely = other.columns.filter(
@@ -12,7 +12,7 @@ export function maybeRenamed(column: Column, table: Table, other: Table): string
   return only !== undefined && likely.length === 1 ? placeOf(only).name : undefined
 }
 
-/** The same for Entity types: they have a field of the same name and kind. */
+/** The same for Entity types: they must share a field of the same name and kind. */
 export function maybeRenamedType(
   table: Table,
   tables: readonly Table[],

@@ -6,23 +6,23 @@ import { join, param, sql, word } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
-/** The key of a copy that has not come to its end: the names of the tables that it has made. */
+/** The key of an incomplete copy: the names of the tables that it has made. */
 export const COPYING = 'copying'
 
-/** The key of a backup's record. Keys that begin with it are about backups too. */
+/** The key of a backup's record. Other keys with this prefix are also about backups. */
 export const BACKUP = 'backup'
 
-/** What the key begins with under which retention keeps how far it has cut the journal of a type, which stands behind it. */
+/** The prefix of the keys that store how far retention has cut the journal of a type. The type's name follows. */
 export const CUT = 'cut '
 
-/** Keys of what goes where the data go: service time, up to when the journal had times ahead of the clock, and its marks. */
+/** Keys that copies take along: service time, the last time ahead of the clock, and the marks of the journal. */
 export const [SERVED, AHEAD, MARKS] = ['served', 'ahead', 'marks'] as const
 
-/** What a database says about itself, in `takeback_meta`. */
+/** The metadata of a database, in `takeback_meta`. */
 export interface Memory {
   readonly format: number
   readonly tables: readonly Table[]
-  /** Counts the changes of the structure, and the last one that former declarations do not get along with. */
+  /** Counts the changes of the structure. `since`: the last change that former declarations do not work with. */
   readonly generation: number
   readonly since: number
   readonly fingerprint: string
@@ -38,7 +38,7 @@ export const fresh: Memory = {
   past: [],
 }
 
-/** What the database says that it holds; undefined where it is new. */
+/** Reads the metadata; undefined if the database is new. */
 export async function recall(structure: Structure, session: DatabaseSession): Promise<Memory | undefined> {
   const told = await refuseForeign(structure, session)
   if (!told.has('format')) return undefined
@@ -66,7 +66,7 @@ export async function makeOwnTables({ ddl }: Structure, session: DatabaseSession
   await tell(session, 'format', String(FORMAT))
 }
 
-/** Brings Takeback's own tables to the format of today. */
+/** Upgrades Takeback's own tables to the current format. */
 export async function upgrade(
   { ddl }: Structure,
   session: DatabaseSession,
@@ -85,7 +85,7 @@ export async function remember(session: DatabaseSession, memory: Omit<Memory, 'f
   await tell(session, 'past', JSON.stringify(memory.past))
 }
 
-/** All that goes where the data go: key, value. */
+/** The metadata that copies take along: key, value. */
 export async function readCarried(session: DatabaseSession): Promise<[key: string, value: string][]> {
   const keys = join([SERVED, AHEAD, MARKS].map(word))
   const rows = await session.all(
@@ -94,7 +94,7 @@ export async function readCarried(session: DatabaseSession): Promise<[key: strin
   return rows.map(([key, value]) => [String(key), String(value)])
 }
 
-/** What it says under a key that others keep; undefined where it says nothing. */
+/** The metadata under a key; undefined if there is none. */
 export async function metaValue(session: DatabaseSession, key: string): Promise<string | undefined> {
   const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
   return row === undefined ? undefined : String(row[0])
@@ -114,7 +114,7 @@ export async function tell(session: DatabaseSession, key: string, value: string)
   )
 }
 
-/** The metadata of a database that is Takeback's or empty. Any other is refused. */
+/** The metadata of a database that is empty or Takeback's. Any other is refused. */
 export async function refuseForeign(
   { ddl, place }: Structure,
   session: DatabaseSession,

@@ -10,27 +10,27 @@ import { RowLook } from './rows.ts'
 import { type MigrationStep, readSteps, recordSteps } from './steps.ts'
 import type { DatabaseSession, MigrationLine, Structure } from './structure.ts'
 
-/** How many former declarations are known by their fingerprints. */
+/** The maximum number of former declarations whose fingerprints are kept. */
 const PAST_MAX = 1000
 
 interface MigrationResult {
   readonly migration: Migration
   readonly generation: number
-  /** What this migration and all before it did to values. */
+  /** The changes of values by this migration and all before it. */
   readonly steps: readonly MigrationStep[]
 }
 
 export interface Migrating {
-  /** Whether these tables may be some that the database has left behind. */
+  /** Whether these tables may be an older declaration that the database has moved on from. */
   readonly back?: boolean
   readonly broken?: BrokenCheck
-  /** The `declaration` of a Preview: these tables must be the ones that it was about. */
+  /** The `declaration` of a Preview: these tables must be the ones that it showed. */
   readonly shown?: string | undefined
 }
 
 const CHANGED_SINCE = 'The declaration has changed since the plan was shown. Nothing was changed.'
 
-/** Brings the database to these tables, or refuses with a StartError and changes nothing. */
+/** Migrates the database to these tables, or refuses with a StartError and changes nothing. */
 export async function migrate(
   structure: Structure,
   wanted: readonly Table[],
@@ -67,7 +67,7 @@ export async function migrate(
   })
 }
 
-/** What was looked at must still be so at the end: nobody writes meanwhile to what changes. */
+/** Keeps writers out of the tables that change, so that what was checked still holds at the end. */
 async function holdWriters(
   { ddl }: Structure,
   session: DatabaseSession,
@@ -83,9 +83,9 @@ async function holdWriters(
 }
 
 export interface Preview extends Migration {
-  /** Where the database has left this declaration behind: why no server starts with it. */
+  /** If the database has moved on from this declaration: why no server starts with it. */
   readonly older: string | undefined
-  /** A digest of the declaration, with its renames. */
+  /** A digest of the declaration, including its renames. */
   readonly declaration: string
 }
 
@@ -104,7 +104,7 @@ export function preview(
   })
 }
 
-/** With a line for each check that the rows must meet, where that can be said already. */
+/** Adds a line for each check that the rows must meet, if it can be evaluated already. */
 async function withChecks(migration: Migration, look: RowLook, broken: BrokenCheck): Promise<Migration> {
   const checks = checksToMeet(migration)
   if (checks.length === 0) return migration
@@ -125,7 +125,7 @@ function older({ place }: Structure): string {
   return `This declaration is older than that of the database ${place}. Start with the newer one, or go back on purpose with "takeback migrate --apply".`
 }
 
-/** The same for the same tables, in any order of declaration. */
+/** The same for the same tables, whatever the order of declaration. */
 export function structureFingerprint(tables: readonly Table[]): string {
   const sorted = tables
     .map(({ formerNames: _, formerPaths: __, ...table }) => ({

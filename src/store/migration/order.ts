@@ -1,6 +1,6 @@
 import type { TableChange } from './structure.ts'
 
-/** An index blocks the conversion of its column, and values that are no longer unique. */
+/** An index prevents the conversion of its column, and values that are no longer unique. */
 const ORDER = [
   'rename',
   'drop index',
@@ -15,7 +15,7 @@ const ORDER = [
   'add index',
 ] as const
 
-/** The order in which each change finds what it needs. */
+/** Orders changes so that each comes after those that it depends on. */
 export function orderedChanges(changes: readonly TableChange[]): TableChange[] {
   const rank = ({ kind }: TableChange) => ORDER.findIndex((start) => kind.startsWith(start))
   return [...changes].sort((a, b) => rank(a) - rank(b))

@@ -7,15 +7,15 @@ import type { RowLook } from './rows.ts'
 import { refuseOtherShapes, withoutPaths } from './shapes.ts'
 import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
-/** The way from the tables that a database holds to those that the declaration wants. Nothing is ever dropped. */
+/** The changes from the present tables to those of the declaration. Nothing is ever dropped. */
 export interface Migration {
   readonly changes: readonly TableChange[]
   readonly lines: readonly MigrationLine[]
-  /** Checks that the rows must meet afterwards, and did not have to before. */
+  /** New checks that the rows must meet afterwards. */
   readonly checks: readonly NewCheck[]
   /** The tables afterwards, including what is no longer declared. */
   readonly held: readonly Table[]
-  /** Whether those who still run with the former declaration can go on. */
+  /** Whether servers with the former declaration can go on. */
   readonly additive: boolean
 }
 
@@ -51,7 +51,7 @@ export async function planMigration(
   return { changes, lines, checks, held: after, additive }
 }
 
-/** Without what is refused for its shape: nothing else can be checked for it. */
+/** Drafts the changes, except for fields whose shape is refused: nothing else about them can be checked. */
 async function alterFitting(held: Table, wanted: Table, draft: Draft): Promise<Table> {
   const paths = refuseOtherShapes(held, wanted, draft)
   const [old, table] = [withoutPaths(held, paths), withoutPaths(wanted, paths)]
@@ -64,7 +64,7 @@ function leaves(name: string, renamed: string | undefined): string {
   return renamed === undefined ? left : `${left}. If ${renamed} is its new name, write was: '${name}' there`
 }
 
-/** What deletions have done before stays known: it is to be taken back in that way. */
+/** Keeps every `onDelete` that a column ever had: former deletions must be undone in the same way. */
 function withEver(old: Table | undefined, column: Column): Column {
   const former = old?.columns.find(({ name }) => name === column.name)?.ever ?? []
   return column.ever === undefined ? column : { ...column, ever: [...new Set([...former, ...column.ever])] }
@@ -74,7 +74,7 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const kept = (old?.columns ?? []).filter(
     ({ name, words }) => words === undefined && !table.columns.some((column) => column.name === name),
   )
-  // Whether an object is there is no field of its own: it is still declared, but not optional any more.
+  // The presence of an object is not a field: the object is still declared, but no longer optional.
   const isRequired = ({ kind, name }: Column) =>
     kind === 'presence' && table.columns.some((column) => column.name.startsWith(`${name}.`))
   for (const column of kept.filter((one) => !isRequired(one))) {

@@ -3,13 +3,13 @@ import type { Store } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { columnPath } from './draft.ts'
 
-/** What a database says about its structure, beside requests. */
+/** What a database records about its structure. */
 export interface RecordedStructure {
   readonly format: number
   readonly generation: number
-  /** Of the declaration that it was last migrated to. */
+  /** The fingerprint of the declaration that it was last migrated to. */
   readonly fingerprint: string
-  /** The paths of what is no longer declared, but kept. */
+  /** The paths of data that is no longer declared but kept. */
   readonly aside: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export async function readStructure(store: Store): Promise<RecordedStructure> {
   }
 }
 
-/** The table itself, if nothing of it is declared any more. */
+/** The aside paths of a table; the table itself if nothing of it is declared. */
 function asideIn(table: Table): string[] {
   const aside = table.columns.filter((column) => column.aside && column.words === undefined)
   if (aside.length === 0) return []

@@ -8,8 +8,8 @@ const PAGE = 500
 type JsonState = Readonly<Record<string, unknown>>
 
 /**
- * Versions that were written while a field was kept aside do not have it. Once it is declared again they get the value
- * that it has, since nobody could change it meanwhile. Otherwise they would look as if somebody had emptied it.
+ * Adds a field to versions that were written while it was aside. Once it is declared again, they get its present value,
+ * since nobody could change it meanwhile. Otherwise it would look as if somebody had emptied it.
  */
 export async function rejoin(site: Site, table: Table, column: Column): Promise<void> {
   const { dialect } = site.structure
@@ -38,7 +38,7 @@ export async function rejoin(site: Site, table: Table, column: Column): Promise<
   }
 }
 
-/** When it was last set aside; undefined where that is not known. */
+/** When the field was last set aside; undefined if that is unknown. */
 async function asideSince({ structure, session }: Site, table: Table, column: Column) {
   const at = structure.dialect.array([structure.dialect.render('datetime', sql`max("at")`, 0)])
   const [row] = await session.all(
@@ -48,9 +48,9 @@ async function asideSince({ structure, session }: Site, table: Table, column: Co
   return since ?? undefined
 }
 
-/** Undefined where the state has it already, or has no place for it. */
+/** The state with the value; undefined if it already has one, or has no place for it. */
 function withValue(state: JsonState, column: Column, known: unknown): JsonState | undefined {
-  // What every Entity has stands at the end.
+  // The columns that every Entity has come last.
   const { version, created_at, updated_at, deleted_at, ...values } = state
   const joined = joinedAt(values, pathOf(column).split('.'), columnJson(column, known))
   return joined === undefined ? undefined : { ...joined, version, created_at, updated_at, deleted_at }

@@ -4,15 +4,15 @@ import { formerNameOf, formerPathIn, isUnder, withFormerName, withFormerPath } f
 import { linksOf } from './links.ts'
 import { deletionIndex, indexName, ofDeletion } from './structure.ts'
 
-/** One name for another. */
+/** An old and a new name. */
 interface Rename {
   readonly from: string
   readonly to: string
-  /** Nobody has said so: then all is planned as if they had, and refused. */
+  /** The declaration does not say so. The rename is planned as if it did, and then refused. */
   readonly unsaid?: boolean
 }
 
-/** What the database holds, under the names that it will have. */
+/** The tables of the database, with the names that they will have. */
 export function rename(held: readonly Table[], wanted: readonly Table[], draft: Draft): Table[] {
   let now = [...held]
   for (const table of wanted) {
@@ -51,7 +51,7 @@ function renameTable(now: readonly Table[], { from, to, unsaid }: Rename, draft:
   return after
 }
 
-/** Those that are declared, then those that were forgotten: outer ones first. */
+/** Renames fields: declared renames first, then forgotten ones, outer fields first. */
 function renameFields(held: Table, wanted: Table, draft: Draft): Table {
   let table = held
   for (const [from, to] of wanted.renames ?? []) table = renameField(table, { from, to }, draft)
@@ -70,7 +70,7 @@ function isList({ links }: Column): boolean {
 const bothThere = (from: string) =>
   `was ${from}, but both exist: remove the was, or drop the one whose data you do not want with "takeback migrate --drop"`
 
-/** Back to a former name. */
+/** The message for a forgotten rename back to a former name. */
 function unsaidText({ from, to }: Rename, kind: 'Entity type' | 'field'): string {
   const [old, fresh] = [from, to].map((path) => path.slice(path.lastIndexOf('.') + 1))
   return `was renamed to ${old}, and ${old} is no longer declared: write was: '${old}' here to keep its data. If you mean a new ${kind}, first apply the declaration without ${fresh}`

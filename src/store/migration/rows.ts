@@ -5,18 +5,18 @@ import { count, id, join, param, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import type { DatabaseSession } from './structure.ts'
 
-/** Rows that stand against a change: how many, and the first of them. */
+/** Rows that prevent a change: their number, and the first of them. */
 export interface FoundRows {
   readonly count: number
   readonly ids: readonly number[]
 }
 
-/** Named in a sentence. */
+/** The maximum number of rows named in a sentence. */
 const NAMED = 5
 const PAGE = 10_000
 const noRows: FoundRows = { count: 0, ids: [] }
 
-/** What a plan must know of the rows that are there, under the names that they have before it is carried out. */
+/** Queries of the existing rows for a plan, under their names before the migration. */
 export class RowLook {
   readonly #session: DatabaseSession
   readonly #dialect: Dialect
@@ -28,7 +28,7 @@ export class RowLook {
     this.#dialect = dialect
   }
 
-  /** From here on, the new name means the column that still has the old one. */
+  /** Maps a new name to the table that still has the old one. */
   renamed(table: string, was: string): void {
     this.#tables.set(table, was)
   }
@@ -44,13 +44,13 @@ export class RowLook {
     return this.#number(sql`SELECT count(*) FROM ${this.#table(table)} t WHERE ${there}`)
   }
 
-  /** Without a value, where there should be one. */
+  /** Rows without a value where there should be one. */
   empty(table: string, { name, within }: Column): Promise<FoundRows> {
     const there = within === undefined ? sql`` : sql` AND ${this.#column(table, within)} IS NOT NULL`
     return this.#found(table, sql`${this.#column(table, name)} IS NULL${there}`)
   }
 
-  /** Live ones whose target, or one of whose targets, is deleted. */
+  /** Live rows with a deleted target. */
   dangling(table: string, { name, references, links }: Column): Promise<FoundRows> {
     const list = linkTableOf(this.#tables.get(table) ?? table, this.#named(table, name)).table
     const target =
@@ -64,7 +64,7 @@ export class RowLook {
     )
   }
 
-  /** Live ones that share the values of these columns with others. */
+  /** Live rows that share the values of these columns with others. */
   duplicates(table: string, columns: readonly string[]): Promise<FoundRows> {
     const mine = join(columns.map((name) => this.#column(table, name)))
     const others = join(columns.map((name) => sql`o.${id(this.#named(table, name))}`))
@@ -75,12 +75,12 @@ export class RowLook {
     )
   }
 
-  /** Live ones that meet a condition which says what is wrong. */
+  /** Live rows that meet a condition for a mistake. */
   breaking(table: string, condition: Sql): Promise<FoundRows> {
     return this.#found(table, sql`t."deleted_at" IS NULL AND ${condition}`)
   }
 
-  /** Those whose value, as JSON has it, does not fit; the deleted included, since they may come back. */
+  /** Rows whose value, as JSON, does not fit. Deleted ones count, since they may be restored. */
   async unfit(table: string, column: Column, fits: (value: unknown) => boolean): Promise<FoundRows> {
     const value = this.#column(table, column.name)
     const json = this.#dialect.array([this.#dialect.render(column.kind, value, column.scale ?? 0)])
@@ -102,7 +102,7 @@ export class RowLook {
     }
   }
 
-  /** Those whose value is not the one that is made from another of theirs. */
+  /** Rows whose derived value does not match the value that it is derived from. */
   async underived(table: string, column: Column): Promise<FoundRows> {
     const { from = '', by } = column.derived ?? {}
     if (by === undefined) return noRows
@@ -141,7 +141,7 @@ export class RowLook {
   }
 }
 
-/** `things/3, things/9 and 4 more` */
+/** Names rows in a sentence: `things/3, things/9 and 4 more`. */
 export function named(table: Pick<Table, 'name'>, { count: all, ids }: FoundRows): string {
   const first = ids.slice(0, NAMED)
   const names = first.map((one) => `${table.name}/${one}`).join(', ')

@@ -5,15 +5,15 @@ import { contentOf } from './limits.ts'
 /** How the field at a dot path is stored: a value in a column of that name, or in columns under it. */
 interface Shape {
   readonly kind: 'value' | 'reference' | 'object'
-  /** What it holds, for people. */
+  /** Its content in words. */
   readonly content: string
 }
 
 const objectShape: Shape = { kind: 'object', content: 'an object' }
 
 /**
- * A value, a reference and an object are stored in different columns, so no conversion leads from one to another.
- * Refuses that, also for data that are kept aside, and returns the dot paths.
+ * Refuses to change a field between a value, a reference and an object, also for aside data. They are stored in
+ * different columns, so there is no conversion. Returns the dot paths.
  */
 export function refuseOtherShapes(old: Table, table: Table, draft: Draft): string[] {
   const before = shapesOf(old.columns)
@@ -43,7 +43,7 @@ export function withoutPaths(table: Table, paths: readonly string[]): Table {
   }
 }
 
-/** By dot path, outer ones first. Declared columns win over those kept aside. */
+/** The shapes by dot path, outer ones first. Declared columns win over aside ones. */
 function shapesOf(columns: readonly Column[]): Map<string, Shape> {
   const shapes = new Map<string, Shape>()
   const put = (path: string, shape: Shape) => shapes.has(path) || shapes.set(path, shape)

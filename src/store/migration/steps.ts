@@ -6,29 +6,29 @@ import { orderedChanges } from './order.ts'
 import type { Site, TableChange } from './structure.ts'
 
 /**
- * What a migration did to the values of a field in all rows, kept in `takeback_migrations`. Former versions in the
- * journal are read through these steps, so that nobody has to rewrite them.
+ * The change that a migration made to a field in all rows, stored in `takeback_migrations`. Former versions in the
+ * journal are read through these steps, so that they need not be rewritten.
  */
 export interface MigrationStep {
   readonly operation: string
   readonly at: string
   readonly entity: string
-  /** The dot path of the field, as it is called today. */
+  /** The present dot path of the field. */
   readonly path: string
   readonly change: StepChange
 }
 
 export type StepChange =
-  /** The field is new. Versions before that do not have it: they count as having this value. */
+  /** The field is new. Versions before the migration count as having this value. */
   | { readonly kind: 'add'; readonly value: unknown }
-  /** Rows without a value got this one. There were versions with times up to `ahead`, if a clock had been wrong. */
+  /** Rows without a value got this one. `ahead`: the last time of versions by a wrong clock, if there were any. */
   | { readonly kind: 'fill'; readonly value: unknown; readonly ahead?: string }
-  /** The field left the API. */
+  /** The field was set aside: it left the API. */
   | { readonly kind: 'aside' }
   | { readonly kind: 'convert'; readonly to: 'text' }
   | { readonly kind: 'convert'; readonly to: 'decimal'; readonly scale: number }
 
-/** What is kept of one. The generation is that of the structure that it led to; former versions did not keep it. */
+/** A stored step. `generation`: that of the structure it led to; older versions of Takeback did not store it. */
 type Kept = StepChange & {
   readonly reference?: boolean
   readonly generation?: number
@@ -39,13 +39,13 @@ interface Recorded {
   readonly table: Table
   readonly column: Column
   readonly change: StepChange
-  /** How many rows have another value since. */
+  /** The number of rows whose value changed. */
   readonly rows: number
 }
 
 const TABLE = id('takeback_migrations')
 
-/** Writes down what a migration does to values: one operation of the system, with a change for each Entity type. */
+/** Records the changes of values by a migration: one operation of the system, with a change for each Entity type. */
 export async function recordSteps(
   site: Site,
   changes: readonly TableChange[],
@@ -81,15 +81,15 @@ export async function recordSteps(
     })
 }
 
-/** Of the type as a whole, which has no id. */
+/** The journal row for a whole type, which has no id. */
 function journalled(name: string): Sql {
   return sql`INSERT INTO "takeback_journal" ("operation", "at", "actor", "entity", "entity_id", "version", "kind")
     SELECT ${param('$operation')}, ${param('$at', 'datetime')}, 'system', ${word(name)}, 0, ${param('$generation', 'integer')}, 'migrate'`
 }
 
 /**
- * Now, and later than all that the journal has already: every version lies on one side of it. But for those whose times
- * lie ahead because a clock was wrong: the last of these times.
+ * The time of a migration: now, and later than everything in the journal, so that each version is clearly before or
+ * after it. `ahead`: the last of the times that are ahead because a clock was wrong.
  */
 async function timesOf({ structure: { dialect }, session }: Site): Promise<{ at: string; ahead?: string }> {
   const soon = dialect.shift(dialect.now, SKEW_MS)
@@ -105,7 +105,7 @@ async function timesOf({ structure: { dialect }, session }: Site): Promise<{ at:
   return typeof ahead === 'string' ? { at, ahead } : { at }
 }
 
-/** By Entity type, oldest first: in the order of the structures that they led to, whatever their times say. */
+/** All steps by Entity type, oldest first: in the order of the structures that they led to, whatever their times. */
 export async function readSteps({ structure: { dialect }, session }: Site): Promise<MigrationStep[]> {
   const at = dialect.array([dialect.render('datetime', sql`"at"`, 0)])
   const rows = await session.all(
@@ -135,7 +135,7 @@ function stepsIn(changes: readonly TableChange[]): Recorded[] {
     if (change.kind !== 'add column' && change.kind !== 'fill column' && change.kind !== 'convert column')
       return []
     const { table, column, rows } = change
-    // The journal has neither secrets nor words; and an object that is optional now is still there.
+    // The journal has no secrets and no words. An object that is now optional is still present.
     if (column.secret || column.words !== undefined || column.derived !== undefined) return []
     if (column.kind === 'presence' && column.fill !== undefined) return []
     if (change.kind === 'convert column') {
@@ -149,7 +149,7 @@ function stepsIn(changes: readonly TableChange[]): Recorded[] {
   })
 }
 
-/** Undefined where JSON has the values as before. */
+/** The conversion of former values; undefined if their JSON stays the same. */
 function conversionTo({ kind, scale = 0 }: Column): StepChange | undefined {
   if (kind === 'text') return { kind: 'convert', to: 'text' }
   return kind === 'decimal' ? { kind: 'convert', to: 'decimal', scale } : undefined

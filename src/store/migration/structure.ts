@@ -8,45 +8,45 @@ export interface DatabaseSession {
   run(source: Sql, params?: Params): Promise<void>
 }
 
-/** What differs between databases in the statements that change their structure. */
+/** The differences between databases in the statements that change the structure. */
 export interface Ddl {
-  /** Makes `takeback_meta`, if it is not there. */
+  /** Creates `takeback_meta`, unless it exists. */
   readonly meta: Sql
-  /** Makes the tables that only this database needs. */
+  /** Creates the tables that only this database needs. */
   readonly extra: readonly Sql[]
-  /** The names of all tables that are there. */
+  /** The names of all existing tables. */
   readonly tables: Sql
-  /** A column that the database numbers, and that is the key. */
+  /** A primary key column that the database numbers. */
   numbered(name: string): Sql
-  /** Whether every index of a numbered table has that number behind its columns by itself. */
+  /** Whether every index of a numbered table implicitly ends with that number. */
   readonly numberInIndexes: boolean
   readonly tableOptions: Sql
-  /** The same for a table that has no other key than the values in it. */
+  /** The options of a table whose key consists of its own values. */
   readonly keyedOptions: Sql
   type(column: Column): Sql
-  /** Whether a reference is part of its column, or is added once all tables are there. */
+  /** Whether references are added once all tables exist, instead of with their columns. */
   readonly referencesLater: boolean
-  /** Makes a column hold its values as another kind, which `conversions` permits. */
+  /** Converts a column to another kind that `conversions` permits. */
   convert(table: string, from: Column, to: Column): readonly Sql[]
   dropColumn(table: Table, column: Column): readonly Sql[]
-  /** Behind a DROP TABLE: what refers to it, which is dropped as well, does not hold it. */
+  /** A suffix of DROP TABLE that also drops references to the table. */
   readonly withReferences: Sql
-  /** Makes the database itself keep a link table as its list is, whoever writes it; and lets go of it again. */
+  /** Makes the database itself keep a link table in step with its list, whoever writes; and ends that. */
   keepLinks(list: LinkColumn): readonly Sql[]
   releaseLinks(list: LinkColumn): readonly Sql[]
-  /** Keeps writers out of a table for the rest of the transaction, while others may read. */
+  /** Keeps writers out of a table until the transaction ends, while others may read. */
   holdWriters(table: string): readonly Sql[]
-  /** In an index, behind a column that may be empty: that `null` is less than any value, unless that goes without saying. */
+  /** In an index, after a nullable column: that `null` sorts before any value, unless that is the default. */
   nulls(descending: boolean): Sql
-  /** What finds rows by the words in these columns, under a name; and how it goes. */
+  /** Creates a search index on the words in these columns; and drops it. */
   makeSearch(table: string, name: string, columns: readonly string[]): readonly Sql[]
   dropSearch(name: string): readonly Sql[]
   /** Whether an index can be renamed without a rebuild. */
   readonly renamesIndexes: boolean
-  /** In the JSON of the journal, for the rows that a condition picks. */
+  /** Renames a key in the JSON of the journal, for the rows that a condition selects. */
   renameKey(from: string, to: string): { readonly set: Sql; readonly where: Sql }
   dropKey(path: string): { readonly set: Sql; readonly where: Sql }
-  /** The last number that a table has given to a row, and how to go on behind it. */
+  /** The last number that a table has given, and how to continue after it. */
   lastGiven(table: string, column: string): Sql
   giveAfter(table: string, column: string, last: number): readonly Sql[]
 }
@@ -62,38 +62,38 @@ export interface LinkColumn {
 
 /** The structure of a database, and how to change it. */
 export interface Structure {
-  /** Which database it is, for people. */
+  /** The name of the database, for people. */
   readonly place: string
   readonly dialect: Dialect
   readonly ddl: Ddl
   /**
-   * One transaction, alone among those that change the structure. `read` sees one state and changes nothing; `rebuild`
-   * is not held to the references.
+   * Runs one transaction, alone among those that change the structure. `read` sees one state and changes nothing;
+   * `rebuild` does not enforce references.
    */
   transact<T>(
     manner: 'read' | 'change' | 'rebuild',
     work: (session: DatabaseSession) => Promise<T>,
   ): Promise<T>
-  /** Adds rows as JSON has them, all or none, outside of any other transaction. */
+  /** Inserts rows with values as in JSON, all or none, outside of any other transaction. */
   insert(table: string, columns: readonly Column[], rows: readonly (readonly unknown[])[]): Promise<void>
-  /** Tells this database from any copy of it: what stands here moves along with no copy, dump or restore. */
+  /** An identity that distinguishes this database from any copy: no copy, dump or restore takes it along. */
   origin(session: DatabaseSession): Promise<string>
-  /** What the database itself finds wrong, and searches that do not fit these tables: where, and what. */
+  /** What the database itself finds wrong, and search indexes that do not match their tables: where, and what. */
   inspect(
     session: DatabaseSession,
     tables: readonly Table[],
   ): Promise<readonly (readonly [where: string, what: string])[]>
-  /** Whether an error says that a unique index could not be made. */
+  /** Whether an error says that a unique index could not be created. */
   isTaken(error: unknown): boolean
 }
 
-/** Where a migration works: the database, and its transaction. */
+/** The database and the transaction that a migration works in. */
 export interface Site {
   readonly structure: Structure
   readonly session: DatabaseSession
 }
 
-/** One step from the tables that a database holds to those that it should hold. */
+/** One change on the way from the present tables to those of the declaration. */
 export type TableChange =
   | { readonly kind: 'rename table'; readonly from: string; readonly to: string }
   | {
@@ -110,11 +110,11 @@ export type TableChange =
       readonly kind: 'add column' | 'fill column'
       readonly table: Table
       readonly column: Column
-      /** How many rows get a value by it. */
+      /** The number of rows that get a value. */
       readonly rows: number
     }
   | { readonly kind: 'set aside'; readonly table: Table; readonly column: Column }
-  /** Is declared again. */
+  /** The column is declared again. */
   | { readonly kind: 'rejoin column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'end sessions'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'drop column'; readonly table: Table; readonly column: Column }
@@ -129,36 +129,36 @@ export type TableChange =
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
   | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
 
-/** A check that rows which are already there must meet. */
+/** A check that existing rows must meet. */
 export interface NewCheck {
   readonly table: Table
   readonly check: TableCheck
 }
 
-/** What a migration does, or why it does not, as a person reads it. */
+/** One line of a migration plan for people: what it does, or why it is refused. */
 export interface MigrationLine {
   readonly effect: 'safe' | 'aside' | 'refused'
   /** An Entity type, or a dot path in it. */
   readonly path: string
   readonly what: string
-  /** How many rows it is about, where it is about rows; and the ids of the first of those that stand against it. */
+  /** The number of rows concerned, if any; and the ids of the first rows that prevent it. */
   readonly rows?: number
   readonly ids?: readonly number[]
 }
 
-/** Names are told apart by what they index, and stay within what every database keeps of a name. */
+/** The name of an index. It depends on what is indexed, and fits the name limit of every database. */
 export function indexName(table: string, index: Index): string {
   if (index.search) return searchName(table, index.columns)
   const kind = index.descending !== undefined ? 'sort' : index.unique ? 'unique' : 'index'
   return bounded(`${table}:${saidOf(index)}:${kind}`)
 }
 
-/** What finds rows by the words in these columns. */
+/** The name of a search index on the words in these columns. */
 export function searchName(table: string, columns: readonly string[]): string {
   return bounded(`${table}:${columns.join('+')}:search`)
 }
 
-/** What it is over, as it is declared; the `id` that every sort has behind it is left out. */
+/** The keys of an index as they are declared, without the `id` that every sort ends with. */
 export function saidOf({ columns, descending }: Index): string {
   if (descending === undefined) return columns.join('+')
   const keys = columns.map((name, at) => (descending[at] ? `-${name}` : name))
@@ -166,7 +166,7 @@ export function saidOf({ columns, descending }: Index): string {
   return (implied ? keys.slice(0, -1) : keys).join('+')
 }
 
-/** Stands for the index that finds what a deletion took, which every table has. */
+/** The index on `deletion`, which every table has, in the form of a declared one. */
 export const ofDeletion: Index = Object.freeze({ columns: ['deletion'], unique: false })
 
 export function deletionIndex(table: string): string {

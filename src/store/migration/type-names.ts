@@ -25,8 +25,8 @@ export async function renameType(session: DatabaseSession, from: string, to: str
 }
 
 /**
- * Renames a dropped type to `to`, which no type can be called, since another type may get the old name. Sets aside the tasks
- * that wait for it, so that somebody learns of them.
+ * Renames a dropped type to `to`, which no type can be called, since another type may get the old name. Sets aside the
+ * tasks that wait for it, so that somebody notices them.
  */
 export async function retireType(
   session: DatabaseSession,
@@ -51,7 +51,7 @@ async function renameTexts(
     for (const naming of names) {
       if (naming.users && [from, to].some((one) => TAKEN_LOGINS.includes(one))) continue
       const column = { table: table.name, column: name }
-      // What already has the new name belongs to a type that an earlier version of Takeback dropped.
+      // Rows with the new name belong to a type that an earlier version of Takeback dropped.
       if (table.key.includes(name))
         await session.run(sql`DELETE FROM ${id(table.name)} WHERE ${isThere(id(name), naming, to)}`)
       else await renameIn(session, column, naming, { from: to, to: droppedName(to, 0) })
@@ -99,8 +99,8 @@ export const byHand: Readonly<
 }
 
 /**
- * Keys name the types that they may use. A renamed type keeps its rights there. One that is dropped loses them: another
- * type may get its name.
+ * Updates the types in the scopes of keys. A renamed type keeps its rights. A dropped type loses them: another type may
+ * get its name.
  */
 async function rescopeKeys(session: DatabaseSession, names: NameChange): Promise<void> {
   const rows = await session.all(
@@ -115,7 +115,7 @@ async function rescopeKeys(session: DatabaseSession, names: NameChange): Promise
   }
 }
 
-/** What the console keeps by Entity type: views and columns of lists. */
+/** The console's preferences by Entity type: views and columns of lists. */
 const BY_TYPE = ['views', 'columns']
 
 async function renamePreferences(session: DatabaseSession, names: NameChange): Promise<void> {

@@ -3,7 +3,7 @@ import { count, id, param, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
-/** Cuts the words of all texts that are there, the deleted included, a page at a time. */
+/** Fills the words of all existing texts, deleted rows included, a page at a time. */
 export async function fillWords(
   { structure: { dialect }, session }: { readonly structure: Structure; readonly session: DatabaseSession },
   table: Table,

@@ -1,20 +1,20 @@
 import { StartError } from '../../errors.ts'
 import { hidePassword } from '../location.ts'
 
-/** Where a database is: an address for each of its hosts, in the order in which they are named. */
+/** The address of a database: a URL for each host, in the order in which they are named. */
 export interface Address {
   readonly hosts: readonly string[]
-  /** Whether only a host that takes writes will do. */
+  /** Whether only a host that takes writes is acceptable. */
   readonly writable: boolean
 }
 
 const ATTRIBUTES = 'target_session_attrs'
-/** The values of it that lead to the one host that takes writes. */
+/** The values that require the one host that takes writes. */
 const WRITABLE = ['read-write', 'primary']
 
 /**
- * `postgres://user:password@host1:5432,host2:5432/name?target_session_attrs=read-write`, as libpq reads it. Where there
- * are several hosts, only one that takes writes will do, whether the address says so or not.
+ * Parses `postgres://user:password@host1:5432,host2:5432/name?target_session_attrs=read-write`, as libpq does. With
+ * several hosts, only one that takes writes is acceptable, whether the address says so or not.
  */
 export function parseAddress(url: string, flag = '--database'): Address {
   const [, scheme = '', authority = '', rest = ''] = /^(postgres(?:ql)?:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? []

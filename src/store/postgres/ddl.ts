@@ -9,8 +9,8 @@ import { castOf, dialect, jsonPath } from './dialect.ts'
 import { dropSearch, makeSearch } from './search.ts'
 
 /**
- * What its tables are made of. Texts compare by their bytes, whatever the database's own language; where an engine does
- * so by itself, it may not know how to be told.
+ * The DDL of PostgreSQL. Texts compare by their bytes, whatever the language of the database. If an engine does that by
+ * itself (`bytewise`), it may not accept the clause.
  */
 export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
   const text: Sql = bytewise ? sql`text` : sql`text COLLATE "C"`
@@ -21,7 +21,7 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
   return {
     meta: sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" ${text} PRIMARY KEY, "value" ${text} NOT NULL)`,
     extra: [
-      // Rows to be locked, and nothing else: see mutex.ts.
+      // These rows are only for locking: see mutex.ts.
       sql`CREATE TABLE "takeback_turns" ("slot" bigint PRIMARY KEY)`,
       sql`INSERT INTO "takeback_turns" ("slot") SELECT * FROM generate_series(0, ${count(MUTEXES - 1)})`,
     ],
@@ -49,7 +49,7 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
 
     dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
     withReferences: sql` CASCADE`,
-    // What stays in the list stays in its table: a row that is made anew is held against both foreign keys again.
+    // Rows of members that stay in the list stay too: a new row would be checked against both foreign keys again.
     keepLinks({ table, column, links, member }) {
       const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`, member)
       const [before, after] = [sql`OLD.${id(column)}::text`, sql`NEW.${id(column)}::text`]

@@ -8,7 +8,7 @@ import { localTimeSql } from './local-time.ts'
 import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
 
-/** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
+/** Everything is sent as text with an explicit type, so that the driver has nothing to guess. */
 const casts: Record<Exclude<ParamKind, 'text'>, string> = {
   integer: 'bigint',
   number: 'double precision',
@@ -59,9 +59,9 @@ export const dialect: Dialect = {
     const value = sql`(${json}::json #> ${at})`
     if (kind === 'presence') return sql`CASE WHEN json_typeof${value} = 'object' THEN 1 END`
     if (kind === 'json') return sql`CASE WHEN json_typeof${value} <> 'null' THEN ${value} END`
-    // By its bytes, as the column is: every engine knows that of an expression.
+    // Compared by bytes, like the column. Every engine supports that for an expression.
     if (kind === 'text') return sql`((${json}::json #>> ${at}) COLLATE "C")`
-    // What is a decimal now may have been a whole number then, or had fewer digits.
+    // A field that is now a decimal may have been an integer, or had fewer decimal places.
     if (kind === 'decimal') return sql`round((${json}::json #>> ${at})::numeric, ${count(scale)})`
     return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
@@ -72,7 +72,7 @@ export const dialect: Dialect = {
   sumOrder: (value) => [sql`sum(${value})`],
   average(value, kind, scale) {
     if (kind === 'number') return sql`sum(${value}) / count(${value})`
-    // As whole numbers: what is rounded then is the same on every database.
+    // As integers, so that rounding is the same on every database.
     return sql`(sum(${value}) * ${count(10 ** scale)})::double precision / count(${value})`
   },
   items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
@@ -116,7 +116,7 @@ export const dialect: Dialect = {
 
   closure(root, arms) {
     if (arms.length === 0) return root
-    // OFFSET 0: each reached row asks for its own, by the index. Joined whole, every level would read whole tables.
+    // OFFSET 0: each reached row looks up its own by the index. A join would read whole tables at every level.
     const further = arms.map(
       ({ from, to, table, column, links, condition }) =>
         sql`(SELECT ${count(to)} AS "type", c."id" FROM ${
@@ -130,7 +130,7 @@ export const dialect: Dialect = {
       SELECT "type", "id" FROM "takeback_reached"`
   },
 
-  // Kept by the Store, among the parameters: a scratch table would be written to disk, and not every engine has them.
+  // The Store keeps notes as parameters: a temporary table would be written to disk, and not every engine has them.
   forget: [],
   note: (rows) => sql`SELECT n."type", array_agg(n."id")::text FROM (${rows}) n GROUP BY n."type"`,
   noted: (type) => sql`(SELECT unnest(${param(notedAs(type), 'ids')}))`,
@@ -142,7 +142,7 @@ export const dialect: Dialect = {
           sql`(r.value ->> ${count(at)})::${{ parts: [castOf(column.kind)] }} AS ${id(column.name)}`,
       ),
     )} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
-  // Numbers are read far faster from an array, which is written almost as JSON writes it.
+  // Numbers are parsed far faster from an array, whose text is almost JSON.
   listed: (name, kind) =>
     kind === 'integer'
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
@@ -150,11 +150,11 @@ export const dialect: Dialect = {
   isAmong: (value, query) => sql`${value} = ANY (ARRAY(${query}))`,
   rowByRow: (condition) => condition,
   forEachRow: sql` OFFSET 0`,
-  // Read once: otherwise the text may be read again for every row.
+  // Parsed once: otherwise the text may be parsed again for every row.
   isListed: (value, name) =>
     sql`${value} = ANY (ARRAY(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[])))`,
 
-  // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
+  // COLLATE "C": a text without one definite collation cannot be matched, and some collations do not support it.
   matches: (text, pattern) =>
     once(
       [text],
@@ -182,7 +182,7 @@ export const dialect: Dialect = {
     toExist: sql` FOR KEY SHARE`,
     toChangeIfFree: sql` FOR UPDATE SKIP LOCKED`,
     toStayIfFree: sql` FOR SHARE SKIP LOCKED`,
-    // Whoever waits for one is served in the order of coming: those that share a key do not keep the others out.
+    // Waiters are served in order, so those that share a key do not starve the others.
     keys: (rows) =>
       sql`SELECT count(CASE WHEN k."shared" THEN pg_advisory_xact_lock_shared(k."key") ELSE pg_advisory_xact_lock(k."key") END) FROM ${rows} k`,
   },
@@ -193,7 +193,7 @@ function periodStart(value: Sql, { unit, of, zone = 'UTC' }: Period): Sql {
   return once([value], ([time = value]) => {
     const local = localTimeSql(time, zone)
     const start = sql`date_trunc(${word(unit)}, ${local})`
-    // An hour is the time at which it began: where clocks are set back, two hours have one local time.
+    // An hour is the time at which it began: when clocks are set back, two hours have the same local time.
     const made = unit === 'hour' ? sql`${time} - (${local} - ${start})` : sql`${start}::date`
     if (zone === 'UTC') return made
     return sql`CASE WHEN ${time} >= '0001-01-02 00:00:00Z' AND ${time} < '9999-12-31 00:00:00Z' THEN ${made} END`
@@ -214,7 +214,7 @@ function timePart(value: Sql, part: TimePart, zone: string | undefined): Sql {
   })
 }
 
-/** A dot path in the terms of PostgreSQL's JSON operators. */
+/** A dot path for PostgreSQL's JSON operators. */
 export function jsonPath(path: string): Sql {
   if (path === '') return word('{}')
   return word(

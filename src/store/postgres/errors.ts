@@ -2,8 +2,8 @@ import { SQL } from 'bun'
 import { Failure, outdated } from '../../errors.ts'
 
 /**
- * What a driver error means to us: the only place that reads PostgreSQL's codes.
- * `again`: the transaction is rolled back because of others who ran beside it, and can be tried once more.
+ * The meaning of a driver error. This is the only place that reads PostgreSQL's codes. `again`: the transaction was
+ * rolled back because of concurrent ones, and can be retried.
  */
 export type Meaning =
   | { readonly kind: 'unique' }
@@ -23,21 +23,21 @@ export function meaningOf(error: unknown): Meaning {
   if (state === '23505') return { kind: 'unique' }
   if (state === '40001' || state === '40P01' || isStalePlan(error)) return { kind: 'again' }
   if (state === '53100') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
-  // A table or column that is not there any more: somebody has moved on.
+  // A table or column no longer exists: another server has migrated the database.
   if (state === '42P01' || state === '42703') return { kind: 'failure', failure: outdated(error) }
   if (state === undefined || AWAY.test(state)) return { kind: 'failure', failure: unavailable(error) }
   return { kind: 'unknown' }
 }
 
-/** Prepared before a table was changed, and not run at all. The code alone may also mean what an engine cannot do. */
+/** Whether it was prepared before a table changed, and did not run. The code alone may mean something unsupported. */
 function isStalePlan(error: unknown): boolean {
   return sqlStateOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** Connections, resources, shutdowns, cancelled, read-only, rights that were taken away and internal errors: nothing that the request could have done otherwise. */
+/** Connections, resources, shutdowns, read-only, revoked rights, internal errors: not the fault of the request. */
 const AWAY = /^(08|53|57|58|XX|25006|25P03|42501|55P03|28|3D000)/
 
-/** PostgreSQL's own code; undefined where the connection failed and no server has said anything. */
+/** PostgreSQL's code; undefined if the connection failed and the server said nothing. */
 export function sqlStateOf(error: unknown): string | undefined {
   const { errno } = error as { errno?: unknown }
   const state = String(errno ?? '')

@@ -3,8 +3,8 @@ import { dialect } from './dialect.ts'
 import type { Pool } from './pool.ts'
 
 /**
- * Transactions that have written to the journal and are not over yet: each holds this lock until it is, and from then on
- * everybody sees what it has committed. Long transactions on other tables are none of them.
+ * Open transactions that have written to the journal. Each holds this lock until it ends; from then on everybody sees
+ * its commit. Long transactions on other tables are not among them.
  */
 const WRITERS = compile(
   sql`SELECT DISTINCT virtualtransaction::text FROM pg_locks WHERE locktype = 'relation' AND relation = '"takeback_journal"'::regclass
@@ -12,7 +12,7 @@ const WRITERS = compile(
   dialect.placeholder,
 )
 
-/** How many samples are kept: between two of them the horizon does not move. */
+/** The maximum number of samples. The horizon moves only from sample to sample. */
 const SAMPLES_MAX = 16
 
 interface Sample {
@@ -21,16 +21,16 @@ interface Sample {
 }
 
 /**
- * How far the journal is settled. The database numbers changes before they are committed, so a number that is missing may
- * still come. Whoever was given a number up to `last` was among the writers that were looked up after `last` was seen, or
- * was over by then: once none of these writers is left, nothing will be added up to `last`.
+ * How far the journal is settled. The database numbers changes before they are committed, so a missing number may still
+ * come. A transaction with a number up to `last` either had ended when `last` was sampled, or was among the writers of
+ * that sample. Once all of these writers have ended, nothing more will be added up to `last`.
  */
 export class Horizon {
   readonly #pool: Pool
   #samples: Sample[] = []
   #settled: number | undefined
   #looking: Promise<void> = Promise.resolve()
-  /** The look that has not begun yet, and the greatest `last` of those who wait for it. */
+  /** The next sample, which has not begun, and the greatest `last` of those who wait for it. */
   #next: { last: number; readonly done: Promise<void> } | undefined
 
   constructor(pool: Pool) {
@@ -42,7 +42,7 @@ export class Horizon {
     return this.#settled === undefined ? undefined : Math.min(this.#settled, last)
   }
 
-  /** One look after the other, since each is held against those before. Who comes meanwhile shares the next. */
+  /** Takes one sample at a time, since each is compared with those before. Callers meanwhile share the next one. */
   #look(last: number): Promise<void> {
     if (this.#next === undefined) {
       const done = this.#looking.catch(() => {}).then(() => this.#sample())

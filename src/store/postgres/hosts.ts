@@ -2,10 +2,10 @@ import type { Address } from './address.ts'
 import { unavailable } from './errors.ts'
 import { GRACE_MS, type Manner, PooledConnection, within } from './pooled-connection.ts'
 
-/** How long the other hosts have to answer once one is found that takes writes. */
+/** How long the other hosts have to answer once one that takes writes is found. */
 const OTHERS_MS = 1000
 
-/** Its first digits are the timeline, which grows with every promotion of a standby. */
+/** Its first digits are the timeline, which increases with every promotion of a standby. */
 const WAL_FILE = { text: 'SELECT pg_walfile_name(pg_current_wal_lsn())', paramNames: [] }
 
 /** A host that takes writes. */
@@ -14,7 +14,7 @@ interface WritableHost {
   readonly timeline: string
 }
 
-/** The hosts of an address, and which of them takes writes: asked again whenever that one is in doubt. */
+/** The hosts of an address, and which of them takes writes. That is checked again whenever it is in doubt. */
 export class Hosts {
   readonly #address: Address
   readonly #manner: Manner
@@ -26,12 +26,12 @@ export class Hosts {
     this.#manner = manner
   }
 
-  /** Whether only a host that takes writes will do. */
+  /** Whether only a host that takes writes is acceptable. */
   get mustTakeWrites(): boolean {
     return this.#address.writable
   }
 
-  /** Opens a connection to the right one. */
+  /** Connects to the right host. */
   async connect(connection: PooledConnection): Promise<void> {
     const url = await this.url()
     try {
@@ -43,12 +43,12 @@ export class Hosts {
     }
   }
 
-  /** It could not be reached, or takes no writes. */
+  /** The host could not be reached, or takes no writes: the next connection searches again. */
   doubt(url: string | undefined): void {
     if (this.#current === url) this.#current = undefined
   }
 
-  /** The one that takes writes. */
+  /** The host that takes writes. */
   async url(): Promise<string> {
     const [first = ''] = this.#address.hosts
     if (!this.mustTakeWrites) return first
@@ -60,8 +60,8 @@ export class Hosts {
   }
 
   /**
-   * All are asked at once. Where several take writes, an old primary has come back that was not told of its successor:
-   * the one with the latest timeline is meant.
+   * Asks all hosts at once. If several take writes, an old primary has come back without knowing its successor: the
+   * host with the latest timeline is right.
    */
   async #search(): Promise<string> {
     const found: WritableHost[] = []
@@ -80,7 +80,7 @@ export class Hosts {
       .map(({ timeline }) => timeline)
       .sort()
       .at(-1)
-    // In the order of the address, where there is more than one.
+    // In the order of the address, if there are several.
     const url = this.#address.hosts.find((host) =>
       found.some((one) => one.url === host && one.timeline === latest),
     )
@@ -89,7 +89,7 @@ export class Hosts {
     return url
   }
 
-  /** The timeline of a host that takes writes; empty where it does not tell. */
+  /** The timeline of a host that takes writes; empty if it does not say. */
   async #probe(url: string): Promise<string> {
     const connection = new PooledConnection(this.#manner)
     const { connectMs, statementMs } = this.#manner.limits

@@ -1,7 +1,7 @@
 import { type Sql, sql, word } from '../sql.ts'
 import { zoneOffsets } from '../zone-offsets.ts'
 
-/** The local time in a zone, as a timestamp without one. The offsets stand in the statement: see `ZoneOffsets`. */
+/** The local time in a zone, as a timestamp without one. The offsets are part of the statement: see `ZoneOffsets`. */
 export function localTimeSql(time: Sql, zone: string): Sql {
   const utc = sql`(${time} AT TIME ZONE 'UTC')`
   if (zone === 'UTC') return utc

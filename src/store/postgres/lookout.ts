@@ -1,12 +1,12 @@
 import type { Hosts } from './hosts.ts'
 import { BACKEND, GRACE_MS, type Manner, openingMs, PooledConnection, within } from './pooled-connection.ts'
 
-/** How long after the last look it looks again. */
+/** The pause between two looks. */
 const LOOK_MS = 250
 
 /**
- * Ends those of them that are still there, and tells which those are. A commit that waits for a standby is left alone:
- * ended, it would show what no standby has.
+ * Terminates the abandoned connections that still exist, and returns them. A commit that waits for a standby is left
+ * alone: if it were terminated, it would become visible without being on a standby.
  */
 const END = {
   text: `SELECT ${BACKEND}, CASE WHEN a.wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(a.pid) END
@@ -15,16 +15,16 @@ const END = {
 }
 
 /**
- * Looks after connections that were given up. The server may hold them for as long as it likes: they count until it
- * says that they are gone, and it is told to end them. For that there is one connection more, and only for that long.
- * It is also the only one that tries to connect where an attempt was not even answered.
+ * Watches abandoned connections. The server may keep them for as long as it likes, so they count until it says that
+ * they are gone, and it is told to end them. That takes one extra connection, for just that long. It is also the only
+ * one that tries to connect after an attempt got no answer.
  */
 export class Lookout {
   readonly #hosts: Hosts
   readonly #manner: Manner
   readonly #onChange: () => void
   readonly #held = new Set<string>()
-  /** Of the lookout itself: nothing waits for those, but they are ended with the others. */
+  /** The lookout's own abandoned connections. Nothing waits for them, but they are ended with the others. */
   readonly #own = new Set<string>()
   #away = false
   #running = false
@@ -37,7 +37,7 @@ export class Lookout {
     this.#onChange = onChange
   }
 
-  /** How many connections the server still has, for all that we know. */
+  /** The number of abandoned connections that the server still has, as far as we know. */
   get size(): number {
     return this.#held.size
   }
@@ -47,13 +47,13 @@ export class Lookout {
     return this.#away
   }
 
-  /** It was given up, and may be served still. */
+  /** Watches an abandoned connection, which the server may still be serving. */
   watch(backend: string): void {
     this.#held.add(backend)
     this.#start()
   }
 
-  /** The server did not answer. */
+  /** Waits for a server that did not answer. */
   waitForServer(): void {
     this.#away = true
     this.#start()

@@ -5,9 +5,9 @@ import { dialect } from './dialect.ts'
 import type { Pool } from './pool.ts'
 
 const CHANNEL = 'takeback_journal'
-/** What connections that listen are called, followed by a name of their process. */
+/** The application name of listening connections, followed by a name of their process. */
 const LISTENER = 'takeback listener '
-/** How long a notice waits for more commits: those of that time share it. */
+/** How long a notice waits for more commits to share it. */
 const GATHER_MS = 20
 
 const NOTIFY = compile(sql`SELECT pg_notify(${param('$channel')}, '')`, dialect.placeholder)
@@ -18,9 +18,9 @@ const OTHERS = compile(
 )
 
 /**
- * Tells other instances that something was committed, and hears it from them. A notice is sent after the commit: within
- * it, commits would wait for each other. It is sent only while some other instance listens, which is looked at once in a
- * while. All of it may fail, behind some poolers always: whoever listens also looks without a notice.
+ * Tells other instances about commits, and hears about theirs. A notice is sent after the commit: inside of it, commits
+ * would wait for each other. It is sent only while other instances listen, which is checked once in a while. All of
+ * this may fail, and behind some poolers always does, so listeners also look without a notice.
  */
 export class Notices {
   readonly #pool: Pool
@@ -45,7 +45,7 @@ export class Notices {
     }
   }
 
-  /** This process has committed something. */
+  /** To be called after a commit of this process. */
   committed(): void {
     if (this.#listeners.size > 0) this.#tell()
     if (!this.#othersListen || this.#timer !== undefined) return
@@ -56,7 +56,7 @@ export class Notices {
     this.#timer.unref()
   }
 
-  /** Who listens, and whether our own connection leads to where it should. */
+  /** Checks who listens, and whether our own connection leads to the right host. */
   async look(): Promise<void> {
     if (this.#listeners.size > 0) await this.#listen()
     const rows = await this.#pool.query(OTHERS, { $prefix: LISTENER, $own: this.#own })

@@ -2,7 +2,7 @@ import type { NumbersSql } from '../dialect.ts'
 import { powerOfTen, symbolOf, withinDecimals, withinIntegers, withinNumbers } from '../numbers.ts'
 import { count, join, once, type Sql, sql } from '../sql.ts'
 
-/** `numeric` has no bounds that matter here, so no step in between is an error. */
+/** `numeric` has no limits that matter here, so no intermediate result is an error. */
 export const numbersSql: NumbersSql = {
   integer(how, left, right) {
     if (how === '*') return sql`(${withinIntegers(sql`((${left})::numeric * (${right})::numeric)`)})::bigint`
@@ -29,7 +29,7 @@ export const numbersSql: NumbersSql = {
     return kind === 'integer' ? sql`(${withinIntegers(digits)})::bigint` : withinDecimals(digits, scale)
   },
   order: (number, { value }) => sql`sign(${shown(number)} - ${exact(value)})::bigint`,
-  // LEAST and GREATEST leave out what is null.
+  // LEAST and GREATEST ignore nulls.
   extreme: (op, values) =>
     once(values, (all) => {
       const known = join(
@@ -44,12 +44,12 @@ function exact(value: Sql): Sql {
   return sql`(${value})::numeric`
 }
 
-/** A double as the shortest decimal that means it; its own cast keeps 15 digits. */
+/** A double as the shortest decimal that identifies it. A direct cast keeps only 15 digits. */
 function shown(value: Sql): Sql {
   return sql`((${value})::double precision)::text::numeric`
 }
 
-/** Rounded once, half away from zero: the operator rounds to as many places as it likes. */
+/** A quotient, rounded once, half away from zero: the operator itself chooses its number of places. */
 function quotient(left: Sql, right: Sql, scale: number): Sql {
   return once([left, right], ([a = left, b = right]) => {
     const twice = { parts: [`2${'0'.repeat(scale)}`] }

@@ -2,9 +2,9 @@ import type { DatabaseSession } from '../migration/structure.ts'
 import { type Sql, sql } from '../sql.ts'
 
 /**
- * Where the journal is: its cluster, its database, and the number of its table, which every dump that is read in changes.
- * And the timeline, which every recovery to a point in time changes: so does every promotion of a standby, and nothing
- * tells whether that one had all that was committed.
+ * The identity of the database: its cluster, its database, and the number of the journal's table, which changes with
+ * every restored dump. And the timeline, which changes with every point-in-time recovery. It also changes when a
+ * standby is promoted, and nothing says whether that standby had all commits.
  */
 const CLUSTER = sql`SELECT system_identifier::text FROM pg_control_system()`
 const TIMELINE = sql`SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
@@ -16,7 +16,7 @@ export async function origin(session: DatabaseSession): Promise<string> {
   return parts.join(' ')
 }
 
-/** Not every role may ask, and not every service that runs PostgreSQL answers: then the other parts have to do. */
+/** Empty if the query is refused: not every role or PostgreSQL service permits it. The other parts must suffice. */
 async function askedOrEmpty(session: DatabaseSession, source: Sql): Promise<string> {
   await session.run(sql`SAVEPOINT "takeback_origin"`)
   try {

@@ -9,7 +9,7 @@ test('if nobody listens, all that wait are told so at once, and nothing is tried
   const ask = () => pool.query({ text: 'SELECT 1', paramNames: [] }, {}).catch((error) => error.message)
   for (const many of [1, 8]) {
     const answers = await Promise.all(Array.from({ length: many }, ask))
-    // Not that no connection was free in time.
+    // The error must not be that no connection was free in time.
     expect(answers).toEqual(answers.map(() => 'Failed to connect'))
   }
   await pool.close()

@@ -10,44 +10,44 @@ import { Hosts } from './hosts.ts'
 import { Lookout } from './lookout.ts'
 import { GRACE_MS, type Manner, openingMs, PooledConnection, type Result } from './pooled-connection.ts'
 
-/** A connection within a transaction. What is asked of it before an answer has come goes out at once. */
+/** A connection inside of a transaction. Statements are sent at once, without waiting for earlier answers. */
 export interface Connection {
   query(statement: Statement, params: Params): Promise<Result>
 }
 
-/** What a transaction comes to, and whether it is to be kept. */
+/** The result of a transaction, and whether to commit it. */
 export interface Ending<T> {
   readonly result: T
   readonly commit: boolean
 }
 
-/** What kind of connection, and when it comes too late. */
+/** The kind of connection that is needed, and until when. */
 interface Wish {
   readonly exclusive: boolean
   readonly until: number
 }
 
-/** Somebody who waits for a connection. */
+/** A caller who waits for a connection. */
 interface Waiter extends Wish {
   take(connection: PooledConnection): void
   fail(error: unknown): void
 }
 
-/** How many may wait for each connection; past that, the answer would come too late anyway. */
+/** The maximum number of waiting callers per connection. Beyond it, answers would come too late anyway. */
 const WAITING_MAX = 200
-/** How often answers are looked for that did not come in time. */
+/** How often to look for answers that are overdue. */
 const SWEEP_MS = 100
 const LONG_MS = 20
-/** After an attempt to connect that failed while others are open, or are being opened. */
+/** The pause after a failed attempt to connect while others are open or being opened. */
 const PAUSE_MS = 1000
 /** PostgreSQL's code for a write to a standby. */
 const READ_ONLY = '25006'
 const PING: Statement = { text: 'SELECT 1', paramNames: [] }
 
 /**
- * Connections to one database. Statements share them, several under way on each, so that those which are sent together
- * share a round trip; a transaction has one for itself. One that does not answer in time is given up, and counts for as
- * long as the server holds it (`lookout.ts`): the server never has more of ours than the pool may have.
+ * Connections to one database. Statements share them, several at a time on each, so that statements sent together share
+ * a round trip. A transaction has a connection for itself. A connection that does not answer in time is abandoned, but
+ * counts for as long as the server holds it (`lookout.ts`): the server never has more of ours than the limit.
  */
 export class Pool {
   readonly #limits: Limits
@@ -64,7 +64,7 @@ export class Pool {
   #sweptAt = 0
   #closed = false
 
-  /** `settings` are those of every connection. */
+  /** `settings`: those of every connection. */
   constructor(
     url: string,
     limits: Limits,
@@ -81,7 +81,7 @@ export class Pool {
     return { pool: this.#limits.pool, waiting: this.#waiting, given_up: this.#lookout.size }
   }
 
-  /** A client for one more connection, beside those of the pool: to the host that takes writes. */
+  /** A client for one extra connection beside the pool, to the host that takes writes. */
   async client(application: string): Promise<{ readonly sql: SQL; readonly url: string }> {
     const url = await this.#hosts.url()
     const connection = { ...this.#manner.settings, application_name: application }
@@ -89,7 +89,7 @@ export class Pool {
     return { sql: new SQL({ url, max: 1, connectionTimeout, connection }), url }
   }
 
-  /** The host that it would lead to. */
+  /** The host that a new connection would lead to. */
   url(): Promise<string> {
     return this.#hosts.url()
   }
@@ -102,7 +102,7 @@ export class Pool {
     )
   }
 
-  /** All of it, or nothing. `patience` is how long each of its statements may take. */
+  /** Runs a transaction: all of it or nothing. `patience`: how long each of its statements may take. */
   transaction<T>(
     work: (connection: Connection) => Promise<Ending<T>>,
     patience = this.#limits.statementMs,
@@ -126,8 +126,8 @@ export class Pool {
   ): Promise<T> {
     const ask = <R>(send: () => Promise<R>) => connection.ask(patience, send)
     try {
-      // Whatever the database's default is: what was locked must be looked at as it is by then, not as it was before.
-      // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
+      // Whatever the default: after waiting for a lock, a statement must see the latest rows, not those from before.
+      // Not awaited: it is sent together with the first statement, whose answer shows whether it failed.
       ask(() => connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')).catch(() => {})
       const { result, commit } = await work({
         query: (statement, params) =>
@@ -136,13 +136,13 @@ export class Pool {
       await ask(() => end(connection, commit))
       return result
     } catch (error) {
-      // Nothing of it stays, whatever it was; and where that cannot be said any more, the connection is not used again.
+      // Rolls back. If that fails too, the connection is not used again.
       await connection.ask(0, () => end(connection, false)).catch(() => this.#giveUp(connection))
       throw error
     }
   }
 
-  /** Uses a connection, at once where there is one. An exclusive one is nobody else's from here on. */
+  /** Uses a connection, at once if there is one. An exclusive one is then reserved. */
   async #with<T>(wish: Wish, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#limits.pool * WAITING_MAX) throw unavailable(new Error('too many wait'))
     if (this.#sweep === undefined) this.#startSweeping()
@@ -160,7 +160,7 @@ export class Pool {
     let [best, least]: [PooledConnection | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (const one of this.#connections) {
       if (one.held || one.isRetired || one.load >= least) continue
-      // What has taken long may wait for a lock, and all that is sent behind it waits along.
+      // A slow statement may be waiting for a lock, and everything sent behind it waits too.
       const load = one.busyFor(now) > LONG_MS ? one.load + WAITING_MAX : one.load
       if (load < least) [best, least] = [one, load]
     }
@@ -185,7 +185,7 @@ export class Pool {
       : new Error('no answer from the database')
   }
 
-  /** One more connection, where there is room for it. */
+  /** Opens one more connection, if there is room. */
   #grow(): void {
     const used = this.#connections.size + this.#opening.size + this.#lookout.size
     if (used >= this.#limits.pool || this.#lookout.isAway || this.#closed) return
@@ -200,7 +200,7 @@ export class Pool {
         if (sqlStateOf(error) === READ_ONLY) this.renew()
       },
       onIdle: () => {
-        // Not while it opens: whoever waits for it would be given one more.
+        // Not while it opens: those who wait for it would get another one.
         if (this.#connections.has(connection)) this.#letGo(connection)
       },
     })
@@ -221,19 +221,19 @@ export class Pool {
     }
   }
 
-  /** Nobody uses it just now. */
+  /** The connection is free: closes it if it is retired, and serves those who wait. */
   #letGo(connection: PooledConnection): void {
     if (connection.isRetired && this.#connections.delete(connection)) connection.close().catch(() => {})
     this.#serveWaiting()
   }
 
-  /** It is closed once nobody uses it. */
+  /** Closes the connection once nobody uses it. */
   #retire(connection: PooledConnection): void {
     connection.isRetired = true
     if (connection.load === 0 && !connection.held) this.#letGo(connection)
   }
 
-  /** The server takes no writes any more: whoever connects anew may be led to one that does. */
+  /** The server no longer takes writes: new connections may lead to one that does. */
   renew(): void {
     const now = performance.now()
     if (now < this.#renewedAt + PAUSE_MS) return
@@ -262,13 +262,13 @@ export class Pool {
     for (const { fail } of waiting) fail(error)
   }
 
-  /** The server has closed it. */
+  /** Called when the server has closed the connection. */
   #remove(connection: PooledConnection): void {
     this.#hosts.doubt(connection.url)
     if (this.#connections.delete(connection)) this.#serveWaiting()
   }
 
-  /** It did not answer. The others may be cut off too: those that have nothing to do are asked. */
+  /** Abandons a connection that did not answer. The others may be cut off too, so idle ones are pinged. */
   #giveUp(connection: PooledConnection): void {
     if (!this.#connections.delete(connection)) return
     this.#abandon(connection)
@@ -292,7 +292,7 @@ export class Pool {
 
   #sweepLate(): void {
     const now = performance.now()
-    // We were held up ourselves: answers may have come meanwhile, and are taken first.
+    // This process was held up itself. Answers that have arrived meanwhile are handled first.
     const heldUp = now - this.#sweptAt > 5 * SWEEP_MS
     this.#sweptAt = now
     if (heldUp) return
@@ -314,12 +314,12 @@ export class Pool {
   }
 }
 
-/** An attempt to connect that nobody answered; whether a server has taken it up cannot be known. */
+/** Whether nobody answered an attempt to connect. The server may have accepted it all the same. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Failure || (error as { code?: string }).code === 'ERR_POSTGRES_CONNECTION_TIMEOUT'
 }
 
-/** A transaction that failed in between ends without an error, but not as it was told to. */
+/** Commits or rolls back. A transaction that failed before ends without an error, but is not committed. */
 async function end(connection: PooledConnection, commit: boolean): Promise<void> {
   const command = await connection.command(commit ? 'COMMIT' : 'ROLLBACK')
   if (commit && command !== 'COMMIT') throw unavailable(new Error(`the transaction ended with ${command}`))

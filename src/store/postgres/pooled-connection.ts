@@ -5,7 +5,7 @@ import type { SlowStatements } from '../slow-statements.ts'
 import type { Statement } from '../sql.ts'
 import { unavailable } from './errors.ts'
 
-/** Rows, and how many were changed. */
+/** Rows, and the number of changed rows. */
 export interface Result extends ReadonlyArray<Row> {
   readonly changed: number
 }
@@ -15,48 +15,48 @@ export interface Manner {
   readonly limits: Limits
   /** Settings of every connection. */
   readonly settings: Readonly<Record<string, string | number>>
-  /** Is told how long statements take. */
+  /** Records how long statements take. */
   readonly slow?: SlowStatements | undefined
 }
 
-/** How much longer than the server's own limit we wait for its word that it was reached. */
+/** How much longer we wait than the server's own limit, for the server to report that. */
 export const GRACE_MS = 1000
 
-/** The server's process behind a connection, on any server and at any time: a pid alone is used again. */
+/** Identifies a server process across servers and time: pids alone are reused. */
 export const BACKEND = `a.pid::text || ' ' || extract(epoch FROM a.backend_start)::text`
-/** Read-only is a standby too. The function, not the view `pg_stat_activity` over it, which takes a new backend longer to plan. */
+/** A standby is read-only too. The function below `pg_stat_activity` is faster to plan for a new backend. */
 const OPENED = `SELECT ${BACKEND}, current_setting('transaction_read_only') FROM pg_stat_get_activity(pg_backend_pid()) a`
 
-/** How long it may take to find the right host and to connect to it. */
+/** How long it may take to find the right host and connect to it. */
 export function openingMs({ limits }: Manner): number {
   return 2 * (limits.connectMs + GRACE_MS)
 }
 
-/** What its pool is told. */
+/** The events that the pool handles. */
 export interface PoolEvents {
   onClose?(): void
   onError?(error: unknown): void
-  /** Everything is answered, and nobody has waited for that. */
+  /** Everything is answered, and nobody was waiting for that. */
   onIdle?(): void
 }
 
-/** A statement that was sent, and has no answer yet. */
+/** A statement that was sent and has no answer yet. */
 interface Flight {
-  /** How long the server may take for it, once those before it are done. */
+  /** How long the server may take for it, once the statements before it are done. */
   readonly patience: number
-  /** When its caller stops waiting, whatever becomes of it. */
+  /** When its caller stops waiting, whatever happens to it. */
   readonly until: number
   fail(error: unknown): void
 }
 
 /**
- * One connection. What is asked of it before an answer has come goes out at once; the server answers in that order.
- * The driver does not connect it again behind our back: once it is closed it stays so.
+ * One connection. Statements are sent at once, without waiting for earlier answers; the server answers in order. The
+ * driver never reconnects it silently: once it is closed, it stays closed.
  */
 export class PooledConnection {
   /** Whether a transaction has it for itself, or waits for that. */
   held = false
-  /** Not to be used for anything new. */
+  /** Whether nothing new may use it. */
   isRetired = false
   #url: string | undefined
   #backend: string | undefined
@@ -65,11 +65,11 @@ export class PooledConnection {
   #handle: ReservedSQL | undefined
   #closed = false
   readonly #flights: Flight[] = []
-  /** Since when the server works on the first of them. */
+  /** Since when the server works on the first statement. */
   #since = 0
   readonly #manner: Manner
   readonly #events: PoolEvents
-  /** The transaction that waits until everything before it is answered. */
+  /** The transaction that waits for all earlier answers. */
   #next: { readonly until: number; take(): void; fail(error: unknown): void } | undefined
 
   constructor(manner: Manner, events: PoolEvents = {}) {
@@ -77,27 +77,27 @@ export class PooledConnection {
     this.#events = events
   }
 
-  /** The host that it leads to; undefined before it is opened. */
+  /** The host that it is connected to; undefined before it is opened. */
   get url(): string | undefined {
     return this.#url
   }
 
-  /** Whether it did when it was opened: a standby does not. */
+  /** Whether the host took writes when it was opened: a standby does not. */
   get takesWrites(): boolean {
     return this.#takesWrites
   }
 
-  /** The process that serves it; undefined where it never came that far. */
+  /** The server process; undefined if it never connected. */
   get backend(): string | undefined {
     return this.#backend
   }
 
-  /** How many statements are under way. */
+  /** The number of statements without an answer. */
   get load(): number {
     return this.#flights.length
   }
 
-  /** How long the server has worked on what it works on. */
+  /** How long the server has worked on the current statement. */
   busyFor(now: number): number {
     return this.#flights.length === 0 ? 0 : now - this.#since
   }
@@ -137,14 +137,14 @@ export class PooledConnection {
     return this.#handle === undefined ? Promise.reject(closed()) : run(this.#handle, statement, params)
   }
 
-  /** A statement without rows: what the server says that it has done. */
+  /** Runs a statement without rows; returns what the server reports as done. */
   async command(text: string): Promise<string | undefined> {
     if (this.#handle === undefined) throw closed()
     const { command } = (await this.#handle(templateOf(text))) as { command?: string }
     return command
   }
 
-  /** `text`: that of the statement, if it is to be told when it takes long. */
+  /** `text`: that of the statement, if it is to be reported when it is slow. */
   ask<T>(
     patience: number,
     send: () => Promise<T>,
@@ -178,7 +178,7 @@ export class PooledConnection {
     })
   }
 
-  /** When everything that was asked before is answered. */
+  /** Waits until everything sent before is answered. */
   async idle(until: number): Promise<void> {
     if (this.#closed) throw closed()
     if (this.#flights.length === 0) return
@@ -191,7 +191,7 @@ export class PooledConnection {
     }
   }
 
-  /** Answers whoever has waited long enough; true where the server should have said something long ago. */
+  /** Fails callers who have waited long enough. True if the server should have answered long ago. */
   isStuck(now: number): boolean {
     const waiting = this.#next === undefined ? this.#flights : [...this.#flights, this.#next]
     for (const { until, fail } of waiting)
@@ -200,7 +200,7 @@ export class PooledConnection {
     return first !== undefined && this.busyFor(now) > first.patience + GRACE_MS
   }
 
-  /** Without another word to the server, which may go on with what it does. */
+  /** Drops the connection without telling the server, which may go on with its work. */
   giveUp(): void {
     this.#closed = true
     const error = unavailable(new Error('no answer from the database in time, its connection was given up'))
@@ -234,7 +234,7 @@ function closed(): Error {
 
 async function run(sql: ReservedSQL, { text, paramNames }: Statement, params: Params): Promise<Result> {
   const values = paramNames.map((name) => textOf(params[name] ?? null))
-  // With nothing to bind, `unsafe` would not prepare it: it would be planned anew each time.
+  // Without values, `unsafe` would not prepare it, and the server would plan it each time.
   const asked = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
   const found = (await asked.values()) as unknown as Rows
   const rows: Row[] = []
@@ -245,7 +245,7 @@ async function run(sql: ReservedSQL, { text, paramNames }: Statement, params: Pa
 const TEMPLATES_MAX = 1000
 const templates = new Map<string, TemplateStringsArray>()
 
-/** A text as if it stood in the source. */
+/** A text in the form of a template literal. */
 function templateOf(text: string): TemplateStringsArray {
   const known = templates.get(text)
   if (known !== undefined) return known
@@ -257,12 +257,12 @@ function templateOf(text: string): TemplateStringsArray {
 
 type Rows = unknown[][] & { readonly count: number }
 
-/** One type for everything that is bound: so there is one prepared statement for each text. */
+/** Sends every value as text, so that there is one prepared statement per SQL text. */
 function textOf(value: Bound): string | null {
   return value === null ? null : String(value)
 }
 
-/** In place: the row is ours. */
+/** Decodes the values of a row in place. */
 function decode(row: unknown[]): Row {
   for (const [at, value] of row.entries()) if (value instanceof Date) row[at] = value.toISOString()
   return row as Bound[]

@@ -1,6 +1,6 @@
 import { id, join, type Sql, sql } from '../sql.ts'
 
-/** All words of a row, each as it is: neither a parser nor a dictionary has a say. The index and the query say it alike. */
+/** All words of a row, unchanged by any parser or dictionary. The index and the query must write this alike. */
 function rowWords(columns: readonly string[], of: (column: string) => Sql): Sql {
   const vectors = columns.map(
     (column) => sql`coalesce(array_to_tsvector(string_to_array(btrim(${of(column)}), '  ')), ''::tsvector)`,
@@ -21,7 +21,7 @@ export function found(columns: readonly string[], query: Sql): Sql {
   return sql`${rowWords(columns, (column) => sql`t.${id(column)}`)} @@ (${query})::tsquery`
 }
 
-/** Words have no quotes in them. */
+/** The text of a query. Words contain no quotes. */
 export function queryOf(words: readonly string[]): string {
   return `${words.map((word) => `'${word}'`).join(' & ')}:*`
 }

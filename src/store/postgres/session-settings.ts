@@ -2,33 +2,33 @@ import type { Row } from '../dialect.ts'
 import type { Limits } from '../location.ts'
 import { sql } from '../sql.ts'
 
-/** How long things may take in a session, in milliseconds; 0 is no limit. */
+/** Time limits of a session, in milliseconds; 0 means no limit. */
 export interface TimeLimits {
   readonly statement: number
   readonly lock: number
   readonly idleInTransaction: number
 }
 
-/** What a server says of itself to a session without settings of ours. */
+/** What a server reports to a session without our settings. */
 export interface ServerAbout {
   readonly version: string
   readonly encoding: string
   readonly synchronousCommit: string
-  /** Of the role, the database, the server or the address: ours may be stricter, but never looser. */
+  /** Limits of the role, the database, the server or the address. Ours may be stricter, but never looser. */
   readonly theirs: TimeLimits
 }
 
-/** A transaction of a server that is frozen or cut off must not keep its locks: others wait for them. */
+/** A frozen or disconnected server must not keep its locks: others wait for them. */
 const IDLE_MS = 5000
-/** A migration does other things between its statements. */
+/** A migration does other work between its statements. */
 const IDLE_IN_MIGRATION_MS = 60_000
-/** Whoever has been reading for long is waited for by a migration, but not so that all others wait behind it. */
+/** A migration waits for long readers, but not so long that everybody else queues behind it. */
 const LOCK_IN_MIGRATION_MS = 2000
 
-/** Who we are, in every session. */
+/** Our name, in every session. */
 export const APPLICATION = { application_name: 'takeback' }
 
-/** `setting` is in milliseconds for each of these limits, whatever it was set as. */
+/** `setting` is in milliseconds for all of these limits, in whatever unit they were set. */
 export const ABOUT = sql`SELECT version(), current_setting('server_encoding'), current_setting('synchronous_commit'),
   (SELECT "setting" FROM pg_settings WHERE "name" = 'statement_timeout'),
   (SELECT "setting" FROM pg_settings WHERE "name" = 'lock_timeout'),
@@ -40,12 +40,12 @@ export function aboutOf(row: Row | undefined): ServerAbout {
   return { version, encoding, synchronousCommit, theirs: { statement, lock, idleInTransaction } }
 }
 
-/** The one that ends first. */
+/** The limit that ends first. */
 export function stricter(ours: number, theirs: number): number {
   return ours === 0 || theirs === 0 ? Math.max(ours, theirs) : Math.min(ours, theirs)
 }
 
-/** What every session of a server is told when it begins. */
+/** The settings of every session of a server. */
 export function sessionSettings(
   { statementMs }: Limits,
   { theirs, synchronousCommit }: ServerAbout,
@@ -54,16 +54,16 @@ export function sessionSettings(
     ...APPLICATION,
     statement_timeout: stricter(statementMs, theirs.statement),
     idle_in_transaction_session_timeout: stricter(IDLE_MS, theirs.idleInTransaction),
-    // What a role or a database may have been given other defaults for, and what we say depends on.
+    // Settings that a role or a database may override, and that our statements depend on.
     default_transaction_isolation: 'read committed',
     extra_float_digits: '1',
     standard_conforming_strings: 'on',
-    // An answer means that it is on disk.
+    // An answer means that the data is on disk.
     ...(synchronousCommit === 'off' && { synchronous_commit: 'on' }),
   }
 }
 
-/** Of a transaction that migrates, or reads all there is. It has no limit of ours for a statement. */
+/** The limits of a transaction that migrates or reads everything. It has no statement limit of ours. */
 export function migrationLimits(theirs: TimeLimits): TimeLimits {
   return {
     statement: theirs.statement,

@@ -3,15 +3,15 @@ import { dialect } from './dialect.ts'
 import type { Connection } from './pool.ts'
 
 /**
- * Tables that have twice the pages that they had when they were last analysed, or more than a few and never were. The
- * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later.
+ * Tables with twice the pages that they had when they were last analysed, or with more than a few pages that never
+ * were. The size of the file is known at once; PostgreSQL's count of writes may lag by ten seconds.
  *
- * Not while a transaction has been writing to it for a while: statistics then have all of its pages and none of its
- * rows, and the planner takes a large table for an empty one. A transaction that has just begun may come to that, so a
- * table must be found twice. Where it happened all the same, the count of writes tells.
+ * Not while a transaction has been writing to the table for some time: the statistics would then have all of its pages
+ * and none of its rows, and the planner would take a large table for an empty one. A transaction that has just begun
+ * may do the same, so a table must be found twice. If it happened anyway, the count of writes shows it.
  *
- * Without statistics the planner takes `"deleted_at" IS NULL` to hold for one row in two hundred, and joins two tables
- * of some ten thousand rows by comparing each row with each.
+ * Without statistics, the planner assumes that `"deleted_at" IS NULL` holds for one row in two hundred, and joins
+ * tables of ten thousand rows by comparing each row with each.
  */
 const OUTGROWN = sql`SELECT c.relname FROM pg_class c
   WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
@@ -21,18 +21,18 @@ const OUTGROWN = sql`SELECT c.relname FROM pg_class c
     WHERE a.datname = current_database() AND l.relation = c.oid AND l.mode = 'RowExclusiveLock'
     AND a.xact_start < now() - interval '200 milliseconds')`
 
-/** Autovacuum analyses too, but comes by once a minute: a new table can have grown large by then. */
+/** Analyses tables that grow quickly. Autovacuum does that too, but once a minute: a new table can be large by then. */
 export class Statistics {
   readonly #connection: Connection
   #running: Promise<void> | undefined
-  /** Those that were found the last time. By now, whoever was writing then has ended, or has been writing for a while. */
+  /** The tables found by the last pass. Writers of that time have ended by now, or have been writing for some time. */
   #before: readonly string[] = []
 
   constructor(connection: Connection) {
     this.#connection = connection
   }
 
-  /** Analyses what has outgrown its statistics; one such pass at a time. For those who call it every second or so. */
+  /** Analyses tables that have outgrown their statistics; one pass at a time. To be called about every second. */
   refresh(): Promise<void> {
     this.#running ??= this.#pass().finally(() => {
       this.#running = undefined

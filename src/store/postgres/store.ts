@@ -28,16 +28,16 @@ import {
 import { Statistics } from './statistics.ts'
 import { reason, structureOf } from './structure.ts'
 
-/** How often a transaction is tried that others have got in the way of. */
+/** The maximum number of attempts of a transaction that conflicts with others. */
 const TRIES = 10
 const WATCH_MS = 1000
 
-/** Many connections, each of which sees only what others have committed; what must not change meanwhile is locked. */
+/** Many connections, each of which sees only what others have committed. Rows that must not change are locked. */
 export class PostgresStore implements Store {
   readonly dialect = dialect
   readonly slow: SlowStatements
   readonly structure: Structure
-  /** What others commit is not told: whoever remembers something must not rely on it for long. */
+  /** Commits of others are not reported, so caches must not rely on this for long. */
   readonly others = 0
   readonly #pool: Pool
   #outdated = false
@@ -76,7 +76,7 @@ export class PostgresStore implements Store {
   serve(generation: number): void {
     this.#generation = generation
     clearInterval(this.#watch)
-    // Away: the requests themselves say so.
+    // Errors are ignored: if the database is away, requests report it.
     const watch = () => {
       this.#look().catch(() => {})
       this.#statistics.refresh().catch(() => {})
@@ -92,7 +92,7 @@ export class PostgresStore implements Store {
     return this.#recent
   }
 
-  /** Moves `recent` on. */
+  /** Updates `recent`. */
   async #settle(): Promise<void> {
     const [row] = await this.#pool.query(statement(LAST), {})
     const settled = await this.#horizon.settled(Number(row?.[0] ?? 0))
@@ -103,7 +103,7 @@ export class PostgresStore implements Store {
     return this.#notices.add(heard)
   }
 
-  /** Whether the data have moved on. */
+  /** Checks whether another server has migrated the data. */
   async #look(connection: Connection = this.#pool): Promise<void> {
     const [row] = await connection.query(statement(SINCE), {})
     this.#outdated = Number(row?.[0] ?? 0) > this.#generation
@@ -142,7 +142,7 @@ export class PostgresStore implements Store {
           this.#notices.committed()
           return outcome
         }
-        // What is refused may be so because of the fence.
+        // The fence may be the reason for the refusal.
         await this.#look()
         this.#refuseOutdated()
         if (outcome.step !== LATE || tries === TRIES) return outcome
@@ -204,14 +204,14 @@ export class PostgresStore implements Store {
       const params = { ...ask.params, $generation: this.#generation }
       const outcome = await runWithin(ask.steps, params, connection)
       if (outcome.done) return outcome
-      // On this very connection: all others may be taken by those who wait for one, as we would.
+      // On this same connection: all others may be taken by callers that wait as we would.
       await this.#look(connection)
       this.#refuseOutdated()
       if (outcome.step !== LATE || tries === TRIES) return outcome
     }
   }
 
-  /** All of them are sent before the first answer. Where one of them fails, one after the other tells which. */
+  /** Sends all before the first answer. If one fails, they run again one by one to find out which. */
   async #replyTogether(asks: readonly Single[], connection: Connection): Promise<Outcome[]> {
     const more = { $generation: this.#generation }
     const sent = asks.map((ask) => onlyStepOf(ask, more))
@@ -234,7 +234,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** PostgreSQL keeps its own files, and clears them out in its own time. */
+  /** Nothing to do: PostgreSQL manages its own files. */
   async scrub(): Promise<void> {}
 
   async vacuum(): Promise<void> {
@@ -265,7 +265,7 @@ export class PostgresStore implements Store {
   }
 }
 
-/** Over a connection that has no settings of ours yet. */
+/** Asks the server over a connection without our settings. */
 async function lookAt(url: string, limits: Limits): Promise<ServerAbout> {
   const pool = new Pool(url, limits, APPLICATION)
   try {
@@ -279,7 +279,7 @@ async function lookAt(url: string, limits: Limits): Promise<ServerAbout> {
 async function runAll(steps: readonly Step[], params: Params, connection: Connection): Promise<Outcome> {
   let last: Outcome = { done: true, rows: [] }
   for (const flight of flightsOf(steps)) {
-    // All of a flight is sent before the first answer. What went wrong first is what counts.
+    // A whole flight is sent before the first answer. The first error counts.
     const answers = await Promise.allSettled(
       flight.map(({ statement }) => connection.query(statement, params)),
     )
@@ -295,9 +295,9 @@ async function runAll(steps: readonly Step[], params: Params, connection: Connec
   return last
 }
 
-/** Of a transaction that goes on, whatever comes of this part of it. */
+/** Runs steps as part of a transaction that goes on even if they are refused. */
 async function runWithin(steps: readonly Step[], params: Params, connection: Connection): Promise<Outcome> {
-  // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
+  // Not awaited: it is sent together with the first statement, whose answer shows whether it failed.
   connection.query(BEGIN_PART, {}).catch(() => {})
   const outcome = await runAll(steps, params, connection).catch((error): Outcome => {
     if (meaningOf(error).kind === 'unique') return { done: false, step: 'unique', rows: [] }
@@ -313,7 +313,7 @@ interface Sent {
   readonly params: Params
 }
 
-/** What is asked, where it is one statement. */
+/** The request as one step, if it is a single statement. */
 function onlyStepOf(ask: Single, more: Params): Sent | undefined {
   if (ask.kind === 'read')
     return { step: { name: 'read', statement: ask.statement, expect: 'any' }, params: ask.params }
@@ -321,7 +321,7 @@ function onlyStepOf(ask: Single, more: Params): Sent | undefined {
   return step === undefined || others.length > 0 ? undefined : { step, params: { ...ask.params, ...more } }
 }
 
-/** Undefined where one of them is taken. Nothing of them stays unless all of them are done. */
+/** Undefined if one of them is refused. Then none of them has an effect. */
 async function sendTogether(sent: readonly Sent[], connection: Connection): Promise<Outcome[] | undefined> {
   connection.query(BEGIN_PART, {}).catch(() => {})
   const answers = await Promise.allSettled(
@@ -339,7 +339,7 @@ async function sendTogether(sent: readonly Sent[], connection: Connection): Prom
   return done ? outcomes : undefined
 }
 
-/** Steps that need not wait for each other: only what is noted must be there before it is bound. */
+/** Groups steps that need not wait for each other: only notes must exist before they are bound. */
 function flightsOf(steps: readonly Step[]): Step[][] {
   const flights: Step[][] = [[]]
   for (const step of steps) {
@@ -365,7 +365,7 @@ function statement(source: Sql): Statement {
   return compile(source, dialect.placeholder)
 }
 
-/** On in a standby too. */
+/** Also on in a standby. */
 const WRITABLE = sql`SELECT current_setting('transaction_read_only')`
 const BEGIN_PART = statement(sql`SAVEPOINT "takeback_part"`)
 const BACK_TO_PART = statement(sql`ROLLBACK TO SAVEPOINT "takeback_part"`)

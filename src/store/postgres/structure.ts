@@ -10,7 +10,7 @@ import { origin } from './origin.ts'
 import type { Connection, Pool } from './pool.ts'
 import type { TimeLimits } from './session-settings.ts'
 
-/** How long a migration may take, and how often it is tried where long readers stand in its way. */
+/** How long a migration may take, and how often it is retried when long readers block it. */
 const PATIENCE_MS = 24 * 60 * 60 * 1000
 const LOCK_TRIES = 60
 
@@ -64,7 +64,7 @@ async function begin(
   await session.run(sql`SET LOCAL lock_timeout = ${count(limits.lock)}`)
 }
 
-/** Tries again where others hold what it needs. */
+/** Retries if others hold locks that it needs. */
 async function retryLocked<T>(place: string, run: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++)
     try {
@@ -76,7 +76,7 @@ async function retryLocked<T>(place: string, run: () => Promise<T>): Promise<T> 
     }
 }
 
-/** The row that is locked must be there first. Several may make it at once. */
+/** Creates the row that is locked. Several servers may do that at once. */
 async function prepareLock(structure: Structure, pool: Pool): Promise<void> {
   await pool.transaction(async (connection) => {
     await refuseForeign(structure, sessionOf(connection))
@@ -118,7 +118,7 @@ function startErrorOf(error: unknown, place: string): unknown {
     : new StartError(`The database ${place} cannot be used: ${reason(error)}`)
 }
 
-/** In one sentence. */
+/** The reason in one sentence. */
 export function reason(error: unknown): string {
   const cause = error instanceof Failure ? error.cause : error
   const message = cause instanceof Error ? cause.message : String(cause)

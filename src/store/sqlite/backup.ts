@@ -8,7 +8,7 @@ import { BACKUP_MARK, inspectFiles } from './files.ts'
 import { readingPragmas } from './pragmas.ts'
 import { structureOf } from './structure.ts'
 
-/** A database file that is looked at, and nothing else. */
+/** A database file that is opened read-only. */
 export interface ReadOnly {
   readonly structure: Structure
   /** Whether it is marked as a backup. */
@@ -46,11 +46,11 @@ function openToRead(path: string): Database {
   return database
 }
 
-/** Copies one state of a database, which may be served meanwhile, into a new file. */
+/** Copies one state of a database into a new file. Servers may use the database meanwhile. */
 export function vacuumInto(path: string, file: string): void {
   const database = openToRead(path)
   try {
-    // SQLite takes an empty file as a new one, and leaves its rights as they are.
+    // SQLite treats an empty file as a new one, and keeps its permissions.
     closeSync(openSync(file, 'wx', 0o600))
     database.query('VACUUM INTO ?').run(file)
   } finally {
@@ -58,7 +58,7 @@ export function vacuumInto(path: string, file: string): void {
   }
 }
 
-/** Makes or changes a file that nobody else has open, and leaves no files beside it. It is on disk once it is published. */
+/** Creates or changes a file that nobody else has open, and leaves no files beside it. `publish` brings it to disk. */
 export async function alterFile<T>(
   file: string,
   into: 'backup' | 'database',
@@ -76,7 +76,7 @@ export async function alterFile<T>(
   }
 }
 
-/** Makes the folder of a new file. */
+/** Creates the folder of a new file. */
 export function makeFolderOf(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -85,7 +85,7 @@ export function makeFolderOf(file: string): void {
   }
 }
 
-/** Gives a finished file its name. After this, a power cut leaves all of it. */
+/** Gives a finished file its name. From then on it survives a power cut. */
 export function publish(partial: string, file: string): void {
   sync(partial)
   if (existsSync(file)) throw new StartError(`${file} already exists: name another file.`)
@@ -102,12 +102,12 @@ function sync(path: string): void {
   }
 }
 
-/** A file that is not finished yet. Its name says which process makes it. */
+/** The name of an unfinished file, which contains the process that makes it. */
 export function partialOf(file: string, process: number): string {
   return `${file}.${process}.partial`
 }
 
-/** A file that was not finished, and what SQLite puts beside it. */
+/** Removes an unfinished file, and the files that SQLite puts beside it. */
 export function discard(partial: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm', '.secret']) rmSync(partial + suffix, { force: true })
 }

@@ -7,13 +7,13 @@ const TRIES = 5
 const PAUSE_MS = 40
 
 /**
- * Makes sure that the next reads see the disk. Linux marks pages that it could not write as clean: they stay in its cache
- * as if they were on disk, and are gone after a power cut. Nothing is synced here: that would succeed, and prove nothing.
+ * Makes sure that the next reads come from the disk. Linux marks pages that it could not write as clean: they stay in
+ * its cache as if on disk, and are gone after a power cut. A sync here would succeed, and prove nothing.
  */
 export function readFromDisk(path: string, lost: boolean): void {
   const log = `${path}-wal`
-  // What differs in the database itself is in the log, too: nothing is taken out of the log before a sync of the
-  // database has succeeded. So only the log must be right. Another process may be using the rest.
+  // Every difference in the database itself is also in the log: nothing leaves the log before a sync of the database
+  // has succeeded. So only the log must be right. Another process may be using the rest.
   for (const file of lost ? [path, log] : [log])
     if (existsSync(file)) withFile(file, constants.O_RDONLY, dropCached)
   if (existsSync(log) && differs(log))
@@ -22,7 +22,7 @@ export function readFromDisk(path: string, lost: boolean): void {
     )
 }
 
-/** Whether cache and disk differ, and stay so: another process that writes makes them differ for a moment. */
+/** Whether cache and disk differ for good: writes of another process make them differ for a moment. */
 function differs(file: string): boolean {
   const first = firstDifference(file)
   for (let tries = 0; first !== undefined && tries < TRIES; tries++) {
@@ -32,7 +32,7 @@ function differs(file: string): boolean {
   return first !== undefined
 }
 
-/** Where they differ, and what is there; undefined where they do not, or where this system cannot read past its cache. */
+/** The first difference and its content; undefined if there is none, or if this system cannot read past its cache. */
 function firstDifference(file: string): string | undefined {
   if (constants.O_DIRECT === undefined) return undefined
   const direct = alignedBytes(BLOCK_BYTES)

@@ -7,7 +7,7 @@ import { count, id, join, once, param, type Sql, sql, word } from '../sql.ts'
 import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
 
-/** What is bound to the time when a statement runs. */
+/** The parameter with the time at which a statement runs. */
 export const CLOCK = '$clock'
 const EXTENT = sql`temp."takeback_extent"`
 
@@ -18,7 +18,7 @@ export const dialect: Dialect = {
   encode(kind, scale) {
     if (kind === 'boolean') return (value) => (value ? 1 : 0)
     if (kind === 'json') return (value) => JSON.stringify(value)
-    // SQLite has no exact decimals: a scaled integer keeps, sorts and adds them up exactly.
+    // SQLite has no exact decimals. A scaled integer stores, sorts and adds them exactly.
     if (kind === 'decimal') return (value) => parseDecimal(value, scale) ?? null
     return (value) => value as Bound
   },
@@ -38,14 +38,14 @@ export const dialect: Dialect = {
     const value = sql`json_extract(${json}, ${at})`
     if (kind === 'presence') return sql`CASE json_type(${json}, ${at}) WHEN 'object' THEN 1 END`
     if (kind === 'json') return sql`CASE WHEN json_type(${json}, ${at}) <> 'null' THEN ${json} -> ${at} END`
-    // What is a text now may have been a number then.
+    // A field that is now a text may have been a number.
     if (kind === 'text') return sql`CAST(${value} AS TEXT)`
     return kind === 'decimal' ? scaled(value, scale) : value
   },
 
   isAbsent: (json, path) => sql`json_type(${json}, ${jsonPath(path)}) IS NULL`,
 
-  // Whole numbers are added up in two halves: together they could be more than 64 bits hold.
+  // Integers are added up in two halves, since the sum could exceed 64 bits.
   sum: (value, kind) =>
     kind === 'number' ? sql`sum(${value})` : sql`sum(${value} >> 26) || ' ' || sum(${value} & 67108863)`,
   sumOrder: (value, kind) =>
@@ -91,7 +91,7 @@ export const dialect: Dialect = {
 
   journalled(change, table, which, journal) {
     const changed = which === 'last' ? sql`t."id" = last_insert_rowid()` : which
-    // Two plain statements take two thirds of the time of one that reads, writes and gives back.
+    // Two plain statements take two thirds of the time of one that reads, writes and returns.
     const read = journal.read(sql`${id(table)} t WHERE ${changed}`)
     return [{ source: change }, { source: read, keeps: journal.kept }, { source: journal.write }]
   },
@@ -123,7 +123,7 @@ export const dialect: Dialect = {
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   isAmong: (value, query) => sql`${value} IN (${query})`,
-  // Without statistics the planner prefers an index with the order of the sort to one that leads to far fewer rows.
+  // Without statistics, the planner prefers an index in the order of the sort to one that leads to far fewer rows.
   rowByRow: (condition) => sql`+(${condition})`,
   forEachRow: sql``,
   isListed: (value, name) => sql`${value} IN (SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
@@ -154,8 +154,8 @@ const YEAR_10000 = Date.UTC(10_000, 0, 1)
 const ERA = 146_097 * 86_400_000
 
 /**
- * Years sort as texts from 0000 to 9999, and there is none behind. A time beyond is marked, so that it is less or
- * greater than all others, and written as the one 400 years nearer: after so many the calendar repeats itself.
+ * A time moved by milliseconds. Times are texts, which sort only in the years 0000 to 9999. Beyond them, a mark makes a
+ * time sort before or after all others. It is then written 400 years nearer: after 400 years the calendar repeats.
  */
 function shifted(time: Sql, ms: number): Sql {
   if (ms < 0) {
@@ -177,7 +177,7 @@ function periodStart(value: Sql, { unit, zone }: Period): Sql {
   return once([value, local], ([time = value, there = local]) => startOf(there, unit, time))
 }
 
-/** Where a part of a time stands in its text. */
+/** The place of each part in the text of a time. */
 const places = {
   year: [1, 4],
   month: [6, 2],
@@ -200,12 +200,12 @@ function timePart(value: Sql, part: TimePart, zone: string | undefined): Sql {
   return part === 'date' ? text : sql`CAST(${text} AS INTEGER)`
 }
 
-/** Not what was shifted beyond: it is marked. */
+/** The time, or null if it was moved beyond the limits and so has a mark. */
 function withinYears(time: Sql): Sql {
   return sql`CASE WHEN ${time} BETWEEN '0001' AND '9999-12-31T23:59:59.999Z' THEN ${time} END`
 }
 
-/** `local` is a date, or a time as the clocks of its zone show it. An hour is the time at which it began. */
+/** The start of a period. `local`: a date, or a time as its zone's clocks show it. An hour starts at an instant. */
 function startOf(local: Sql, unit: Period['unit'], time: Sql): Sql {
   switch (unit) {
     case 'hour':
@@ -221,13 +221,13 @@ function startOf(local: Sql, unit: Period['unit'], time: Sql): Sql {
   }
 }
 
-/** A decimal in a text, which may be from a time when it had fewer digits behind the point, or none. */
+/** A decimal from a text. An old one may have fewer decimal places, or none. */
 function scaled(text: Sql, scale: number): Sql {
   const digits = sql`CASE instr(${text}, '.') WHEN 0 THEN 0 ELSE length(${text}) - instr(${text}, '.') END`
   return sql`CAST(replace(${text}, '.', '') || substr(${word('0'.repeat(scale))}, 1, ${count(scale)} - (${digits})) AS INTEGER)`
 }
 
-/** A dot path in the terms of SQLite's JSON functions. */
+/** A dot path for SQLite's JSON functions. */
 export function jsonPath(path: string): Sql {
   return word(
     `$${path
@@ -237,7 +237,7 @@ export function jsonPath(path: string): Sql {
   )
 }
 
-/** Without a point where it is whole. */
+/** A number in JSON; without a decimal point if it is an integer. */
 function renderNumber(column: Sql): Sql {
   return sql`CASE WHEN ${column} = CAST(${column} AS INTEGER) AND abs(${column}) < 9007199254740992 THEN CAST(${column} AS INTEGER) ELSE ${column} END`
 }

@@ -2,9 +2,9 @@ import { SQLiteError } from 'bun:sqlite'
 import { Failure, StartError } from '../../errors.ts'
 
 /**
- * What a driver error means to us: the only place that reads SQLite's codes.
- * `lost` is a failed write or fsync: nobody knows what is on disk, so the process must not go on as if it did.
- * `damaged` is a page that cannot be read: no good either, and the next start looks at all of them.
+ * The meaning of a driver error. This is the only place that reads SQLite's codes.
+ * `lost`: a write or fsync failed. Nobody knows what is on disk, so the process must not go on.
+ * `damaged`: a page cannot be read. The process ends too, and the next start checks all pages.
  */
 export type Meaning =
   | { readonly kind: 'unique' }
@@ -13,7 +13,7 @@ export type Meaning =
   | { readonly kind: 'damaged'; readonly failure: Failure }
   | { readonly kind: 'unknown' }
 
-/** An error that a reader met, with SQLite's code. */
+/** An error of a reader process, with SQLite's code. */
 export class ReaderError extends Error {
   readonly code: string
 
@@ -31,7 +31,7 @@ export function meaningOf(error: unknown): Meaning {
   if (code === 'SQLITE_FULL') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return { kind: 'damaged', failure: unavailable(error) }
   if (code.startsWith('SQLITE_IOERR')) return { kind: 'lost', failure: unavailable(error) }
-  // A reader has no other way to say that it gave up.
+  // `unavailable` is how a reader says that it gave up.
   if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY|PERM|PROTOCOL|NOMEM|NOLFS|INTERRUPT)|^unavailable$/.test(code))
     return { kind: 'failure', failure: unavailable(error) }
   return { kind: 'unknown' }
@@ -41,12 +41,12 @@ export function unavailable(cause: unknown): Failure {
   return new Failure('unavailable', { cause, headers: RETRY_SOON })
 }
 
-/** Another one is writing. */
+/** Whether another process is writing. */
 export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
-/** The error to show for a failed write: one sentence if the machine refused it, as a full disk does, else the same. */
+/** The error to show for a failed write: one sentence if the machine refused it, such as for a full disk. */
 export function unwritable(place: string, error: unknown): unknown {
   const { syscall, code = '', message } = error as { syscall?: string; code?: unknown; message?: string }
   const refused =

@@ -15,8 +15,8 @@ const REMEDY = 'Nothing was touched: put a backup in its place, or name another 
 const DAMAGED = `it is damaged, or not a database of Takeback. ${REMEDY}`
 
 /**
- * Looks at the files of a database before SQLite does, and refuses them with a StartError where something that was on
- * disk is missing. SQLite takes a log for as long as it is readable, and then writes over the rest.
+ * Inspects the files of a database before SQLite opens them, and refuses with a StartError if data that was on disk is
+ * missing. SQLite uses a log as far as it is readable, and then overwrites the rest.
  */
 export function inspectFiles(path: string): void {
   const pageSize = refuseWrongHeader(path)
@@ -33,7 +33,7 @@ export function inspectFiles(path: string): void {
     throw new StartError(`The database ${path} cannot be opened: ${missing(path, broken, seq, proven)}`)
 }
 
-/** One sentence for every reason. */
+/** The reason in one sentence. */
 export function fileReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (/not a database|malformed/.test(message)) return DAMAGED
@@ -58,7 +58,7 @@ function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
-/** What can be told from the first page: a wrong header, or a file that is shorter than it says. Gives the size of a page. */
+/** Refuses a wrong header, or a file that is shorter than its header says. Returns the page size. */
 function refuseWrongHeader(path: string): number {
   const size = sizeOf(path)
   if (size === 0) return 4096
@@ -67,8 +67,8 @@ function refuseWrongHeader(path: string): number {
     throw new StartError(`The database ${path} cannot be opened: ${DAMAGED}`)
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
   const pages = header.readUInt32BE(28)
-  // The count of pages holds only where it was written by the same change as the rest of the header, and where nothing
-  // is left in the log: a checkpoint writes the first page before the file has grown.
+  // The page count is valid only if the same change wrote it and the rest of the header, and if the log is empty: a
+  // checkpoint writes the first page before the file has grown.
   const counted = sizeOf(`${path}-wal`) === 0 && header.readUInt32BE(24) === header.readUInt32BE(92)
   if (counted && size < pages * pageSize)
     throw new StartError(`The database ${path} cannot be opened: ${DAMAGED}`)
@@ -82,7 +82,7 @@ function readHeader(path: string): Buffer {
 /** The `application_id` of a backup. */
 export const BACKUP_MARK = 0x54424b01
 
-/** A backup stays as it was made: even opening it to write would change its first page. */
+/** Refuses a backup. It must stay as it was made: even opening it for writing would change its first page. */
 export function refuseBackup(path: string): void {
   if (sizeOf(path) > 0 && readHeader(path).readUInt32BE(68) === BACKUP_MARK)
     throw new StartError(
@@ -90,7 +90,7 @@ export function refuseBackup(path: string): void {
     )
 }
 
-/** Another process that starts the log anew makes it look broken for a moment. */
+/** Looks twice: a process that restarts the log makes it look broken for a moment. */
 function findLastingBreak(log: string, pageSize: number): Break | undefined {
   const look = () => findBreak((offset, length) => readBytes(log, offset, length), pageSize)
   const first = look()
@@ -100,8 +100,8 @@ function findLastingBreak(log: string, pageSize: number): Break | undefined {
 }
 
 /**
- * The last change of the journal that can be read. The connection cannot write, so that closing it does not bring the log
- * into the file. After damage was met, the whole file is looked at first.
+ * The last readable change of the journal. The connection is read-only, so that closing it does not move the log into
+ * the file. After damage was found, the whole file is checked first.
  */
 function probe(path: string, suspected: boolean): number {
   const database = openReadOnly(path)
@@ -116,7 +116,7 @@ function probe(path: string, suspected: boolean): number {
   }
 }
 
-/** Without a log it makes none. */
+/** Opens a file read-only, without creating a log if there is none. */
 function openReadOnly(path: string): Database {
   if (existsSync(`${path}-wal`)) return new Database(path, { readonly: true })
   const escaped = path.replace(/[%?#]/g, encodeURIComponent)
@@ -126,7 +126,7 @@ function openReadOnly(path: string): Database {
   )
 }
 
-/** Of all that were ever given, for retention erases old ones. */
+/** The last number ever given: retention erases old changes, but the counter stays. */
 export function lastSeq(database: Database): number {
   using known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = 'sqlite_sequence'`)
   if (known.values().length === 0) return 0
@@ -134,7 +134,7 @@ export function lastSeq(database: Database): number {
   return Number(last.values()[0]?.[0] ?? 0)
 }
 
-/** Where it is written down that a page was found damaged: looking at all of them at every start would take too long. */
+/** The file that records a damaged page. Checking all pages at every start would take too long. */
 function suspicionOf(path: string): string {
   return `${path}.suspect`
 }
@@ -144,11 +144,11 @@ export function suspect(path: string, reason: string): void {
   try {
     writeFileSync(suspicionOf(path), `${reason}\n`)
   } catch {
-    // The server ends all the same, and meets the damage again.
+    // Ignored: the server ends anyway, and finds the damage again.
   }
 }
 
-/** Before another database takes this place: what was said of the one before does not hold for it. */
+/** To be called before another database takes this place: the records about the former one do not apply to it. */
 export function forgetFormer(path: string): void {
   rmSync(markFile(path), { force: true })
   rmSync(suspicionOf(path), { force: true })

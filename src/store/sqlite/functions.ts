@@ -6,7 +6,7 @@ type Value = bigint | number | string | null
 
 const options: FunctionOptions = { deterministic: true, directOnly: true, safeIntegers: true }
 
-/** What SQLite cannot do itself: exact arithmetic with more than 64 bits, and time zones. For every connection, those of readers too. */
+/** Functions that SQLite lacks: exact arithmetic with more than 64 bits, and time zones. For every connection. */
 export function defineFunctions(database: Database): void {
   database
     .function('takeback_quotient', options, quotient)
@@ -23,7 +23,7 @@ function bounded(value: bigint): bigint | null {
   return value > MOST || value < -MOST ? null : value
 }
 
-/** Half away from zero; `b` is not zero. */
+/** Division rounded half away from zero. `b` is not zero. */
 function divide(a: bigint, b: bigint): bigint {
   const [x, y] = [a < 0n ? -a : a, b < 0n ? -b : b]
   const whole = (2n * x + y) / (2n * y)
@@ -34,7 +34,7 @@ function isWhole(value: Value): value is bigint {
   return typeof value === 'bigint'
 }
 
-/** The digits of a decimal by those of another, with so many more places. */
+/** A quotient of scaled decimals, with so many more decimal places. */
 function quotient(a: Value, b: Value, places: Value): bigint | null {
   if (!isWhole(a) || !isWhole(b) || !isWhole(places) || b === 0n) return null
   return bounded(divide(a * 10n ** places, b))
@@ -49,7 +49,7 @@ function rounded(value: Value, places: Value): bigint | null {
   return isWhole(value) && isWhole(places) ? divide(value, 10n ** places) : null
 }
 
-/** The digits of a number as JSON shows it, with so many behind the point. */
+/** The digits of a number as JSON shows it, with so many decimal places. */
 function digitsOf(value: Value, places: Value): bigint | null {
   if (value === null || !isWhole(places)) return null
   const { digits, scale } = exact(Number(value))
@@ -65,7 +65,7 @@ function order(number: Value, decimal: Value, places: Value): number | null {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** A double as the shortest decimal that means it, as JSON shows it. */
+/** A double as the shortest decimal that identifies it, as JSON shows it. */
 function exact(value: number): { digits: bigint; scale: number } {
   const [, sign = '', whole = '0', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? []

@@ -8,30 +8,30 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-/** What came of it: whether it is to be kept, and how to tell. */
+/** The result of a transaction: whether to keep it, and how to answer. */
 interface Ran {
   readonly keep: boolean
   tell(): void
 }
 
-/** What became of one transaction in a group, not to be told before the group's commit. */
+/** The result of one transaction in a group. It is told only after the group's commit. */
 export type GroupVerdict = Ran | { readonly error: unknown }
 
-/** What is done in each transaction, besides what waits. */
+/** What happens in every group besides its transactions. */
 interface Frame {
-  /** Before all else: gives the time, or throws. */
+  /** Runs first: returns the time, or throws. */
   begin(): string
-  /** Before the commit. */
+  /** Runs before the commit. */
   end(): void
 }
 
-/** After a group that had to be run again, so many are run with savepoints from the start. */
+/** After a group that had to be repeated, so many groups use savepoints from the start. */
 const CAREFUL_GROUPS = 64
 
 /**
- * Transactions that share one commit, and so one fsync. At first they run without anything between them, as nearly all of
- * them are kept. Where one is not, all of it is taken back and run again, each with a savepoint of its own: savepoints
- * cost a create about a twentieth of its time.
+ * Transactions that share one commit, and so one fsync. At first they run without savepoints, since nearly all of them
+ * are kept. If one is not, the whole group is rolled back and repeated with a savepoint for each. Savepoints take about
+ * a twentieth of the time of a create.
  */
 export class GroupCommit {
   readonly #database: Database
@@ -45,7 +45,7 @@ export class GroupCommit {
     this.#frame = frame
   }
 
-  /** What became of each. Throws where SQLite gave up all of them. */
+  /** Commits a group; returns the result of each transaction. Throws if SQLite gave up all of them. */
   commit(group: readonly Waiting[]): { verdicts: readonly GroupVerdict[]; written: boolean } {
     const quick = group.length === 1 || this.#careful === 0 ? this.#run(group, false) : undefined
     if (quick !== undefined) return quick
@@ -55,7 +55,7 @@ export class GroupCommit {
     return verdicts
   }
 
-  /** Undefined where one of several that have no savepoints is not to be kept: nothing has been done then. */
+  /** Undefined if one of several transactions without savepoints is not to be kept: nothing was done then. */
   #run(
     group: readonly Waiting[],
     savepoints: boolean,
@@ -84,7 +84,7 @@ export class GroupCommit {
     }
   }
 
-  /** What fails in one transaction stays its own, unless SQLite gave up the whole group. */
+  /** Runs one transaction. Its failure does not affect the others, unless SQLite gave up the whole group. */
   #attempt({ run }: Waiting, at: string, savepoint: boolean): GroupVerdict {
     if (savepoint) this.#statements.run('SAVEPOINT one')
     try {
@@ -99,7 +99,7 @@ export class GroupCommit {
     }
   }
 
-  /** What went wrong first is what counts. */
+  /** Errors are ignored: the first error counts. */
   #rollback(): void {
     try {
       if (this.#database.inTransaction) this.#database.run('ROLLBACK')

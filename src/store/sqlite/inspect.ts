@@ -6,7 +6,7 @@ import type { Table } from '../tables.ts'
 const FAULTS_MAX = 100
 const ROWS = 1000
 
-/** What SQLite itself finds wrong, and searches that do not have the words of their rows: where, and what. */
+/** What SQLite itself finds wrong, and search indexes without the words of their rows: where, and what. */
 export async function inspect(
   session: DatabaseSession,
   tables: readonly Table[],
@@ -24,8 +24,8 @@ export async function inspect(
 }
 
 /**
- * The entries of the index, pairs of a word and a row, against those that the rows ask for: by one sum over all of them,
- * which no order and no amount of memory matters to. Only where the sums differ is each row looked for.
+ * Compares the entries of the search index, pairs of a word and a row, with those that the rows should have. One sum
+ * over all entries needs no order and little memory. Only if the sums differ is each row looked up.
  */
 async function inspectSearch(
   session: DatabaseSession,
@@ -45,7 +45,7 @@ async function inspectSearch(
   return found.length > 0 ? found : [[table, 'has entries in its search index that no row has words for']]
 }
 
-/** Each row with its words, each word once. */
+/** Each row with its distinct words. */
 async function* wordsInRows(
   session: DatabaseSession,
   table: string,
@@ -74,10 +74,10 @@ async function* wordsInRows(
   }
 }
 
-/** Small enough that a sum of products stays within 64 bits. */
+/** Small enough for sums of products to stay within 64 bits. */
 const PRIME = 65_521
 
-/** The same as `sumOf` does for a word. */
+/** The weight of a word, as `sumOf` computes it. */
 function weighWord(text: string): number {
   const characters = [...text]
   const [first = 0, last = 0] = [characters[0]?.codePointAt(0), characters.at(-1)?.codePointAt(0)]
@@ -104,7 +104,7 @@ async function isFound(
   row: number,
   words: readonly string[],
 ): Promise<boolean> {
-  // SQLite takes no longer queries.
+  // SQLite does not accept longer queries.
   const query = words
     .slice(0, 100)
     .map((word) => `"${word}"`)

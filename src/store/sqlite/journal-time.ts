@@ -8,9 +8,9 @@ const lastAt: Statement = {
 }
 
 /**
- * The time of changes. It does not go back by the small steps in which a clock is corrected, be it this one or another
- * process', so that the journal's times run as its order does. Where the last one lies further ahead, a clock was wrong,
- * and what is written from now on has the time as it is.
+ * The time of changes. It does not go back when a clock, here or in another process, is corrected by small steps, so
+ * that the times of the journal are in its order. If the last change is further ahead, a clock was wrong, and new
+ * changes get the present time.
  */
 export class JournalTime {
   readonly #statements: Statements
@@ -21,7 +21,7 @@ export class JournalTime {
     this.#statements = statements
   }
 
-  /** The last change is looked for only where others may have made it, which `others` tells. */
+  /** The last change is read only if others may have made it, which `others` shows. */
   now(others: number): string {
     if (this.#lastOf !== others) {
       const [last] = this.#statements.execute(lastAt, {}).rows

@@ -1,10 +1,10 @@
 import { zoneOffsetAt } from '../zone-offsets.ts'
 
-/** Times closer than a day to the first or last year have no local time: it may be in a year that cannot be written. */
+/** Times within a day of the first or last year have no local time: its year might not be writable. */
 const FIRST = Date.parse('0001-01-02T00:00:00Z')
 const LAST = Date.parse('9999-12-31T00:00:00Z')
 
-/** The local time in a zone, written as `2026-12-31T18:00:00.000`. SQLite knows no time zones. */
+/** The local time in a zone, as `2026-12-31T18:00:00.000`. SQLite knows no time zones. */
 export function localTime(time: unknown, zone: unknown): string | null {
   if (typeof time !== 'string' || typeof zone !== 'string') return null
   const instant = Date.parse(time)

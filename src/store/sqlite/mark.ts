@@ -1,24 +1,24 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 
 /**
- * What a Store last said about its database, in a small file beside it. It is never newer than what is on disk: it is
- * written behind each commit, without a sync of its own.
+ * The last known state of a database, in a small file beside it. It is never ahead of the disk: it is written after
+ * each commit, without a sync of its own.
  */
 export interface Marked {
-  /** `closed`: all of it is in the file itself. `lost`: a write or a sync has failed, and the system's cache may be wrong. */
+  /** `closed`: everything is in the database file. `lost`: a write or sync failed, and the cache may be wrong. */
   readonly state: 'open' | 'closed' | 'lost'
-  /** The last change of the journal that is on disk, at least. */
+  /** The last change of the journal that is surely on disk. */
   readonly seq: number
 }
 
-/** Always as long, so that it is overwritten where it is: that needs no space, so it works on a full disk. */
+/** Its text always has the same length, so it is overwritten in place: that works even on a full disk. */
 const DIGITS = 16
 
 export function markFile(path: string): string {
   return `${path}.mark`
 }
 
-/** Undefined where nothing was ever said, or where it cannot be read: then it proves nothing. */
+/** Undefined if there is no mark, or if it cannot be read: then it proves nothing. */
 export function readMark(path: string): Marked | undefined {
   try {
     const { state, seq } = JSON.parse(readFileSync(markFile(path), 'utf8')) as Record<string, unknown>
@@ -30,8 +30,8 @@ export function readMark(path: string): Marked | undefined {
 }
 
 /**
- * Writes the mark. It is evidence and nothing more, so a mark that cannot be written stops nobody: where the disk is
- * broken, the next commit says so.
+ * Writes the mark. It is only evidence, so a failure to write it is ignored: if the disk is broken, the next commit
+ * fails.
  */
 export class Mark {
   readonly #path: string
@@ -43,7 +43,7 @@ export class Mark {
     this.#seq = seq
     this.#try(() => {
       this.#descriptor = openSync(markFile(path), 'a+', 0o600)
-      // Appending ignores positions: opened again, now that it is there.
+      // Append mode ignores positions, so the file is opened again once it exists.
       closeSync(this.#descriptor)
       this.#descriptor = openSync(markFile(path), 'r+')
     })
@@ -51,7 +51,7 @@ export class Mark {
     this.sync()
   }
 
-  /** After a commit: the journal is on disk as far as this. */
+  /** Records that the journal is on disk up to this change. */
   reached(seq: number): void {
     this.#seq = seq
     this.#write('open')
@@ -61,21 +61,21 @@ export class Mark {
     this.#write('lost')
   }
 
-  /** What was said so far outlives a power cut. */
+  /** Makes the mark survive a power cut. */
   sync(): void {
     this.#try(() => {
       if (this.#descriptor !== undefined) fdatasyncSync(this.#descriptor)
     })
   }
 
-  /** Once the database is closed. Others may have it open, and then the log is theirs. */
+  /** Called once the database is closed. If other processes have it open, the log is theirs. */
   close(): void {
     const { size = 0 } = statSync(`${this.#path}-wal`, { throwIfNoEntry: false }) ?? {}
     if (size === 0) this.#write('closed')
     this.release()
   }
 
-  /** Says nothing more. */
+  /** Closes the file of the mark. */
   release(): void {
     this.#try(() => {
       if (this.#descriptor !== undefined) closeSync(this.#descriptor)

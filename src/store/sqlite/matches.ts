@@ -3,35 +3,35 @@ import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 
 /**
- * A compiled pattern. RE2 has two ways to run it, which always agree. `test` makes a table of states as it goes: that is
- * many times as fast as long as they are few, and several times as slow where a text keeps leading to new ones.
- * `find` takes much the same time for every text.
+ * A compiled pattern. RE2 has two ways to run it, which always agree. `test` builds a table of states as it goes: many
+ * times faster while there are few states, but several times slower if a text keeps leading to new ones. `find` takes
+ * about the same time for every text.
  */
 interface Compiled {
   readonly pattern: string
   readonly expression: RE2JS
-  /** Milliseconds that `test` has taken beyond what it may; once they are too many, it is `find`'s turn for good. */
+  /** Milliseconds that `test` has taken beyond its limit. Once there are too many, `find` is used for good. */
   debt: number
 }
 
 const KEPT = 64
-/** Longer texts are not left to `test`: a single one could take too long. */
+/** Longer texts always use `find`: one `test` could take too long. */
 const TABLED_MAX = 1000
 const PER_CHARACTER_MS = 0.0005
 const DEBT_MAX = 20
-/** One call adds no more than this: whoever is kept waiting by others in the middle of it has not been slow. */
+/** The maximum that one call adds: a call that was interrupted by other processes was not slow itself. */
 const DEBT_STEP = 2
 
-/** Compiled patterns, the one that was used last at the end. */
+/** Compiled patterns, the most recently used one last. */
 const kept = new Map<string, Compiled>()
 let last: Compiled | undefined
 
-/** To look at the clock takes longer than to match a short text: it is done once for so many characters. */
+/** Reading the clock takes longer than matching a short text, so it is read once per this many characters. */
 const LOOK_CHARACTERS = 50_000
-/** What a call takes besides the text, as characters. */
+/** The cost of a call besides the text, in characters. */
 const CALL_CHARACTERS = 100
 
-/** When the statement at hand began to match, by the processor time of this thread. */
+/** When the current statement began to match, in processor time of this thread. */
 let began: NodeJS.CpuUsage | undefined
 let unlooked = 0
 
@@ -51,7 +51,7 @@ export function matches(text: unknown, pattern: unknown): 0 | 1 | null {
   return found ? 1 : 0
 }
 
-/** Counts the work of this thread, not the time that passes: however busy the machine is, the same answer comes of it. */
+/** Refuses a statement whose patterns take too long. Processor time, so that a busy machine changes nothing. */
 function refuseLong(since: NodeJS.CpuUsage): void {
   unlooked = 0
   const { user, system } = process.threadCpuUsage(since)
@@ -60,7 +60,7 @@ function refuseLong(since: NodeJS.CpuUsage): void {
     throw new Failure('unavailable', { cause: new Error(`patterns took ${ms} ms of the processor`) })
 }
 
-/** Characters are code points; counted only where UTF-16 units leave it open. */
+/** Characters are code points. They are counted only if the number of UTF-16 units does not decide. */
 function isTooLong(text: string): boolean {
   if (text.length <= budget.matchedCharacters) return false
   return text.length > budget.matchedCharacters * 2 || [...text].length > budget.matchedCharacters
@@ -76,7 +76,7 @@ function runPattern(compiled: Compiled, text: string): boolean {
 }
 
 function compilePattern(pattern: string): Compiled {
-  // A query asks for the same one with every row.
+  // A query uses the same pattern for every row.
   if (last?.pattern === pattern) return last
   last = kept.get(pattern) ?? { pattern, expression: RE2JS.compile(pattern), debt: 0 }
   kept.delete(pattern)

@@ -3,8 +3,8 @@ import { powerOfTen, symbolOf, withinDecimals, withinIntegers, withinNumbers } f
 import { count, join, type Sql, sql } from '../sql.ts'
 
 /**
- * A decimal is a whole number: its digits without the point. If a sum or a product is beyond 64 bits, SQLite goes on with
- * a double, which is beyond the bounds too and becomes null.
+ * A decimal is an integer: its digits without the point. If a sum or a product exceeds 64 bits, SQLite continues with a
+ * double, which is beyond the limits too and becomes null.
  */
 export const numbersSql: NumbersSql = {
   integer(how, left, right) {

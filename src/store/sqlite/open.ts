@@ -11,13 +11,13 @@ import { pragmas } from './pragmas.ts'
 /** How often this process has opened each file. */
 const opened = new Map<string, number>()
 
-/** Opens the file, or makes it. Every reason not to is one sentence that names the file. */
+/** Opens or creates the file. Every error is one sentence that names the file. */
 export function openDatabase(path: string): Database {
   try {
     if (path !== MEMORY) prepareFile(path)
     const database = new Database(path, { readwrite: true, create: true, strict: true })
     for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
-    // From here on nobody waits inside SQLite, where they would hold up everybody else: see patience.ts.
+    // From here on nobody waits inside of SQLite, which would block the whole process: see patience.ts.
     database.run('PRAGMA busy_timeout = 0')
     database.function('takeback_matches', { deterministic: true, directOnly: true }, matches)
     defineFunctions(database)
@@ -39,13 +39,13 @@ export function closeDatabase(database: Database, path: string): void {
 
 function prepareFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // POSIX: whoever closes a file gives up all locks that the process has on it, those of SQLite included. So a file that
-  // is open here already is not looked at.
+  // POSIX: closing a file releases all locks of the process on it, including SQLite's. So a file that is already open
+  // here is not inspected.
   if (timesOpened(path) === 0) {
     inspectFiles(path)
     refuseBackup(path)
   }
-  // SQLite gives the files beside it the same rights.
+  // SQLite gives its other files the same permissions.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   opened.set(resolve(path), timesOpened(path) + 1)
 }
@@ -54,10 +54,10 @@ function timesOpened(path: string): number {
   return opened.get(resolve(path)) ?? 0
 }
 
-/** As long as nobody reads, the log does not grow beyond this, but for a transaction that is larger. */
+/** While nobody reads, the log does not exceed this size, except by a single larger transaction. */
 export const LOG_BYTES = 16 * 1024 * 1024
 
-/** Brings the write-ahead log into the file once it has grown, and says how large it was. Throws where that fails. */
+/** Moves the write-ahead log into the file if it is large; returns its size before. Throws if that fails. */
 export function checkpointWhenLarge(database: Database, path: string, most = LOG_BYTES): number {
   if (path === MEMORY) return 0
   const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {}
@@ -65,7 +65,7 @@ export function checkpointWhenLarge(database: Database, path: string, most = LOG
   return size
 }
 
-/** Whether all of it was brought in: others who read may stand in the way. */
+/** Moves the log into the file. Returns whether all of it was moved: readers may prevent that. */
 export function checkpoint(database: Database, manner: 'PASSIVE' | 'TRUNCATE'): boolean {
   return database.query(`PRAGMA wal_checkpoint(${manner})`).values()[0]?.[0] === 0
 }

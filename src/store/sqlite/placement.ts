@@ -2,32 +2,32 @@ import type { Database } from 'bun:sqlite'
 import type { Statement } from '../sql.ts'
 import { queryPlanOf } from './query-plan.ts'
 
-/** Reads that look at no more rows than these are not worth sending away. */
+/** Reads of at most this many rows are not worth sending to a reader. */
 const FEW_ROWS = 2000
 const STATEMENTS_MAX = 1000
 const LOOK_MS = 1000
 
-/** Milliseconds. A read that takes longer on average goes to a reader; one that takes less there may come back. */
+/** Milliseconds. A read with a longer average goes to a reader; one that is faster than QUICK_MS may come back. */
 const SLOW_MS = 4
 const QUICK_MS = 1
-/** The last run counts as one in so many. */
+/** The last run counts as one in this many. */
 const WEIGHT = 8
 const PROBATION = 8
 
-/** Where one statement is read, and how long that takes. */
+/** Where a statement is read, and how long that takes. */
 export interface ReadPlacement {
-  /** Whether a reader has to do it, and not the server's own connection, on which everybody waits. */
+  /** Whether a reader runs it instead of the server's own connection, which would block everybody. */
   readonly away: boolean
-  /** To be told after each run. */
+  /** Records the time of a run. */
   took(ms: number): void
 }
 
-/** What finds single rows by their keys. */
+/** For statements that find single rows by their keys. */
 export const HERE: ReadPlacement = Object.freeze({ away: false, took() {} })
 
 /**
- * Decides which reads leave the server's own connection: those whose cost is not bounded. The query plan tells what can
- * be known beforehand, the size of the tables whether it matters, and the time that a statement takes tells the rest.
+ * Decides which reads leave the server's own connection: those without a bounded cost. The query plan shows what can be
+ * known in advance, the size of the tables shows whether it matters, and measured times show the rest.
  */
 export class Placement {
   readonly #database: Database
@@ -58,7 +58,7 @@ export class Placement {
     const page = bounded && plan.depth === 1
     const names = namesIn(text)
     const few = () => this.#rowsOf(names) ** plan.depth <= FEW_ROWS
-    // A list inside of a row, and a pattern, cost what their texts are long: rows say nothing about that.
+    // The cost of a list in a row, or of a pattern, depends on the length of the text, not on the number of rows.
     const open = /json_each|takeback_matches/.test(text)
     const pace = this.#paceOf(page ? text : `${names.join(' ')}\n${plan.text}`, !(page || (few() && !open)))
     const paced = () => page || (!open && (plan.served || few()))
@@ -76,7 +76,7 @@ export class Placement {
     return pace
   }
 
-  /** How many rows the largest of these tables has had. */
+  /** The most rows that one of these tables has ever had. */
   #rowsOf(names: readonly string[]): number {
     const now = performance.now()
     if (now - this.#lookedAt > LOOK_MS) {
@@ -87,7 +87,7 @@ export class Placement {
   }
 }
 
-/** How long a statement has taken of late, and where it runs because of that. */
+/** How long a statement has taken recently, and where it therefore runs. */
 class Pace {
   away: boolean
   #mean = 0
@@ -104,7 +104,7 @@ class Pace {
     if (this.away ? this.#runs >= this.#needed && this.#mean < QUICK_MS : this.#mean > SLOW_MS) this.#move()
   }
 
-  /** Each time that it turned out to be slow after all, it has to be quick for longer. */
+  /** Changes the place. Each time that it turns out to be slow again, it must be fast for longer. */
   #move(): void {
     this.away = !this.away
     if (this.away) this.#needed *= 2
@@ -117,5 +117,5 @@ function namesIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(/(?:FROM|JOIN) "([^"]+)"/g)].map(([, name = '']) => name))]
 }
 
-/** Ids are never reused, so the last one that was given is the count, or more. */
+/** Ids are never reused, so the last id is the number of rows, or more. */
 const SIZES = 'SELECT "name", "seq" FROM "sqlite_sequence"'

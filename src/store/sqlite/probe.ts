@@ -7,8 +7,8 @@ import { MEMORY } from '../location.ts'
 import { isBusy } from './errors.ts'
 
 /**
- * Throws where the file cannot be written to: it is gone, its file system is read-only, full, or does not answer. Asked
- * outside of this thread, so that a file system that hangs does not stop the server here.
+ * Throws if the file cannot be written: it is gone, or its file system is read-only, full, or does not answer. Runs
+ * outside of this thread, so that a hanging file system does not stop the server.
  */
 export async function probeFile(path: string, leastFree: number = budget.freeBytes): Promise<void> {
   if (path === MEMORY) return
@@ -24,7 +24,7 @@ async function freeBytes(path: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Begins a write and takes it back: the journal does not notice. Whoever else writes just now proves that one can. */
+/** Begins a write and rolls it back. If another process is writing at the moment, writes are possible. */
 export function probeLock(database: Database): void {
   if (database.inTransaction) return
   try {
@@ -35,7 +35,7 @@ export function probeLock(database: Database): void {
   }
 }
 
-/** For admins. */
+/** Sizes of the files, for admins. */
 export async function figuresOf(path: string): Promise<Record<string, number>> {
   if (path === MEMORY) return {}
   const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0

@@ -1,16 +1,16 @@
 import type { Database } from 'bun:sqlite'
 
-/** How SQLite means to find the rows of a statement. */
+/** How SQLite plans to find the rows of a statement. */
 export interface QueryPlan {
-  /** How many loops over many rows run inside each other: the rows that are looked at grow with that power. */
+  /** The nesting of loops over many rows: the number of rows read grows with that power. */
   readonly depth: number
-  /** Whether an index leads to the rows by equal values, in the order that is asked for. */
+  /** Whether an index finds the rows by equal values, in the requested order. */
   readonly served: boolean
-  /** All of it as text: statements with the same have the same way to their rows. */
+  /** The plan as text. Statements with the same text find their rows in the same way. */
   readonly text: string
 }
 
-/** A line of `EXPLAIN QUERY PLAN`: its number, and that of the line that it belongs to. */
+/** A line of `EXPLAIN QUERY PLAN`: its number, and that of its parent. */
 type QueryPlanLine = readonly [id: number, parent: number, unused: number, detail: string]
 
 export function queryPlanOf(database: Database, text: string): QueryPlan {
@@ -27,7 +27,7 @@ export function queryPlanOf(database: Database, text: string): QueryPlan {
 class Reading {
   readonly #lines: readonly QueryPlanLine[]
   readonly #isOfOneRow: (detail: string) => boolean
-  /** Queries within the query whose rows are scanned as they come: they are counted where they are made. */
+  /** Subqueries whose rows are scanned as they are made. Their loops are counted there. */
   readonly #made: ReadonlySet<string>
 
   constructor(lines: readonly QueryPlanLine[], isOfOneRow: (detail: string) => boolean) {
@@ -38,7 +38,7 @@ class Reading {
     )
   }
 
-  /** Of the lines under another one. */
+  /** The depth of the lines under a parent. */
   level(parent: number): { depth: number; served: boolean } {
     const [fed, each, once] = [[0], [0], [0]]
     let [loops, served, sorts] = [0, true, false]
@@ -68,12 +68,12 @@ class Reading {
   }
 }
 
-/** Not by a range alone: it may have all rows in it. */
+/** Whether a search is by equal values. A range alone may contain all rows. */
 function isByEqualValues(detail: string): boolean {
   return detail === 'MULTI-INDEX OR' || (/^SEARCH .*\(.*=\?/.test(detail) && !/ANY\(/.test(detail))
 }
 
-/** Whether a search gives all columns of a key, so that it finds one row at most. */
+/** Whether a search has all columns of a key, so that it finds at most one row. */
 function isOfOneRow(database: Database, text: string, detail: string): boolean {
   if (/USING INTEGER PRIMARY KEY \(rowid=\?\)/.test(detail)) return true
   const [, alias = '', index, terms = ''] =

@@ -8,17 +8,17 @@ interface Queued extends Waiting {
 }
 
 interface Turn {
-  /** What became of each. Throws where nothing came of any. */
+  /** Commits a group; returns the result of each transaction. Throws if nothing was done. */
   commit(group: readonly Waiting[]): readonly GroupVerdict[]
-  /** What to tell them of an error. */
+  /** The error to answer with. */
   failed(error: unknown): unknown
-  /** All of them have their answer. */
+  /** Called when all of a group have their answers. */
   answered(): void
 }
 
 /**
- * Transactions of one turn of the event loop, which share a commit. While another process writes, they wait outside of
- * SQLite, so that reads go on.
+ * The transactions of one turn of the event loop, which share a commit. While another process writes, they wait outside
+ * of SQLite, so that reads go on.
  */
 export class WriteQueue {
   readonly #turn: Turn
@@ -32,7 +32,7 @@ export class WriteQueue {
     if (this.#waiting.push({ run, reject, since: performance.now() }) === 1) setImmediate(() => this.#flush())
   }
 
-  /** Until nobody waits. */
+  /** Waits until the queue is empty. */
   async drain(): Promise<void> {
     for (this.#flush(); this.#waiting.length > 0; ) await Bun.sleep(PAUSE_MS)
   }
@@ -55,7 +55,7 @@ export class WriteQueue {
     this.#turn.answered()
   }
 
-  /** Whoever has waited for another process for too long is told so, and so is everybody after any other error. */
+  /** Fails those that have waited too long for another process; after any other error, fails all. */
   #putBack(group: readonly Queued[], error: unknown): void {
     const failed = this.#turn.failed(error)
     const latest = isBusy(error) ? performance.now() - BUSY_MS : Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-// A process that reads for the server, so that nobody else waits for it: bun reader.ts <database> <server's process>.
+// A process that reads for the server, so that nobody else has to wait: bun reader.ts <database> <server's process>.
 // Started by readers.ts. It runs one statement at a time, and ends when the server does.
 import { Database } from 'bun:sqlite'
 import { setPriority } from 'node:os'
@@ -12,12 +12,12 @@ export interface ReaderRequest {
   readonly values: readonly Bound[]
 }
 
-/** Rows and how long they took, or why there are none. */
+/** Rows and the time they took, or an error. */
 export type ReaderAnswer =
   | { readonly rows: readonly (readonly Bound[])[]; readonly ms: number }
   | { readonly code: string; readonly message: string }
 
-/** So that the server comes first wherever there are too few cores for both. */
+/** Gives the server precedence if there are too few cores for both. */
 const PRIORITY = 10
 const PREPARED_MAX = 200
 
@@ -30,7 +30,7 @@ function openReader(path: string): (asked: ReaderRequest) => Promise<ReaderAnswe
   let beginMatching: (() => void) | undefined
   const prepared = new Map<string, PreparedRead>()
 
-  /** Patterns take long to load, and few ask for them. */
+  /** Loads patterns on first use: they take long to load, and few statements need them. */
   async function loadPatterns(): Promise<void> {
     const patterns = await import('./matches.ts')
     database.function('takeback_matches', { deterministic: true, directOnly: true }, patterns.matches)
@@ -62,12 +62,12 @@ function tellWhy(error: unknown): ReaderAnswer {
 }
 
 /**
- * A statement that runs does not notice that the channel to the server is gone: Linux ends it then. Elsewhere it ends
- * once the statement is done.
+ * Ends this process with the server. A running statement does not notice that the channel to the server is gone. On
+ * Linux, the system then ends the process. Elsewhere it ends after the statement.
  */
 async function endWith(server: number): Promise<void> {
   process.on('disconnect', () => process.exit(0))
-  // Whoever stops the server may send the signal to all of its processes: what it has begun, it still wants to answer.
+  // A signal may go to all processes of the server. The server still wants answers to what it has begun.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   if (process.platform !== 'linux') return
   try {
@@ -77,7 +77,7 @@ async function endWith(server: number): Promise<void> {
     })
     symbols.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
   } catch {
-    // A system without that library: see above.
+    // This system does not have that library: see above.
   }
   if (process.ppid !== server) process.exit(0)
 }
@@ -90,7 +90,7 @@ export async function serveReader([path = '', server = '']: readonly string[]): 
   try {
     setPriority(PRIORITY)
   } catch {
-    // Not where it is forbidden.
+    // Ignored if it is not permitted.
   }
   await endWith(Number(server))
   const read = openReader(path)

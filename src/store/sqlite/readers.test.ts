@@ -7,7 +7,7 @@ import { Failure } from '../../errors.ts'
 import { meaningOf } from './errors.ts'
 import { Readers } from './readers.ts'
 
-/** Counts to its value: a billion takes far longer than any test. */
+/** Counts up to its parameter: a billion takes far longer than any test. */
 const COUNT = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT count(*) FROM n`
 const FOR_EVER = 1_000_000_000
 
@@ -67,7 +67,7 @@ test('one statement takes no other with it when it takes too long', async () => 
   const late = [1, 2].map(() => failureOf(readers.read(COUNT, [FOR_EVER])))
   const waited = failureOf(readers.read(COUNT, [1000]))
   expect(await Promise.all(late)).toEqual([unavailable, unavailable])
-  // Whoever had to wait longer than a statement may take gets the same answer; who comes now does not.
+  // Callers that waited longer than a statement may take get the same answer; new ones do not.
   expect([undefined, unavailable] as unknown[]).toContainEqual(await waited)
   expect((await readers.read(COUNT, [1000])).rows).toEqual([[1000]])
 })

@@ -16,11 +16,11 @@ interface WaitingRead {
 
 export interface ReadRows {
   readonly rows: readonly Row[]
-  /** How long the statement took, without the way there and back. */
+  /** How long the statement itself took. */
   readonly ms: number
 }
 
-/** A process, and what it is doing. */
+/** A process, and its current work. */
 interface ReaderProcess {
   readonly process: Subprocess
   job: WaitingRead | undefined
@@ -35,20 +35,20 @@ interface ReaderLimits {
   readonly idleMs: number
 }
 
-/** A reader that has nothing to do for so long ends. */
+/** An idle reader ends after this time. */
 const IDLE_MS = 60_000
 
 /**
- * Processes that read for the server, each with a connection of its own: a statement that takes long takes nobody else's
- * time, and can be stopped by ending its process. They start when they are needed. A connection sees all that was
- * committed before its statement begins, and keeps nothing open between statements.
+ * Processes that read for the server, each with its own connection. A slow statement does not hold up anybody else, and
+ * can be stopped by ending its process. They start when they are needed. A connection sees everything committed before
+ * its statement begins, and keeps nothing open between statements.
  */
 export class Readers {
   readonly #path: string
   readonly #limits: ReaderLimits
   readonly #all = new Set<ReaderProcess>()
   readonly #waiting: WaitingRead[] = []
-  /** What is to be done while nobody reads. */
+  /** Work to do while nobody reads. */
   readonly #quiet: (() => void)[] = []
   #sweep: Timer | undefined
   #closed = false
@@ -68,7 +68,7 @@ export class Readers {
     })
   }
 
-  /** Does something while nobody reads: who is reading is waited for, who comes meanwhile waits. */
+  /** Runs work while nobody reads: waits for current reads, and holds new ones back. */
   whileQuiet<T>(work: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#quiet.push(() => {
@@ -117,7 +117,7 @@ export class Readers {
     }
   }
 
-  /** The one that was busy last: the others may end. */
+  /** The most recently used idle reader, so that the others may end. */
   #free(): ReaderProcess | Error | undefined {
     let free: ReaderProcess | undefined
     for (const reader of this.#all)
@@ -139,7 +139,7 @@ export class Readers {
     }
   }
 
-  /** An error where the system has no room for another process. */
+  /** Starts a reader; returns an error if the system cannot start another process. */
   #start(): ReaderProcess | Error {
     try {
       const { command, cwd } = readerStart(join(import.meta.dir, 'reader.ts'))
@@ -171,7 +171,7 @@ export class Readers {
     this.#dispatch()
   }
 
-  /** Its process ends, whatever it does: another one takes its place when there is work. */
+  /** Ends a process, whatever it is doing. Another one starts when there is work. */
   #end(reader: ReaderProcess, why: unknown): void {
     if (!this.#all.delete(reader)) return
     clearTimeout(reader.deadline)

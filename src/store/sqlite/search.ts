@@ -1,9 +1,9 @@
 import { id, join, type Sql, sql } from '../sql.ts'
 
 /**
- * An FTS5 table over the words of a table, which triggers keep. Words are cut already, and consist of ASCII letters and
- * digits or of what is beyond ASCII: the tokenizer that knows of nothing else leaves them whole. What is deleted from it
- * is deleted from the file, not just marked as such.
+ * Creates an FTS5 table of the words in a table; triggers maintain it. The words are already split, and consist of
+ * ASCII letters and digits or of non-ASCII characters, so the `ascii` tokenizer leaves them whole. Deleted entries are
+ * removed from the file, not just marked.
  */
 export function makeSearch(table: string, name: string, columns: readonly string[]): Sql[] {
   const fts = id(name)
@@ -36,7 +36,7 @@ export function found(name: string, query: Sql): Sql {
   return sql`t."id" IN (SELECT rowid FROM ${id(name)} WHERE ${id(name)} MATCH ${query})`
 }
 
-/** Words have no quotes in them. */
+/** The text of a query. Words contain no quotes. */
 export function queryOf(words: readonly string[]): string {
   return `${words.map((word) => `"${word}"`).join(' AND ')}*`
 }

@@ -6,12 +6,12 @@ export function secretFile(database: string): string {
   return `${database}.secret`
 }
 
-/** The secret, where there is one already. */
+/** The secret, if there is one already. */
 export function keptSecret(database: string): string | undefined {
   return existsSync(secretFile(database)) ? keepSecret(database) : undefined
 }
 
-/** Kept in a file beside the database, for its owner only. */
+/** Stores the secret in a file beside the database, for its owner only. */
 export function keepSecret(database: string, given: string = newSecret()): string {
   const file = secretFile(database)
   try {
@@ -29,7 +29,7 @@ export function keepSecret(database: string, given: string = newSecret()): strin
   return kept
 }
 
-/** What others could have read, or put in its place, is no secret. */
+/** Reads the secret. Refuses a file that others could have read or replaced. */
 function readOwn(file: string): string {
   let descriptor: number
   try {
@@ -53,7 +53,7 @@ function readOwn(file: string): string {
   }
 }
 
-/** Whether others than the owner have any rights to a file. Windows has none of this kind. */
+/** Whether others than the owner have any rights to a file. Windows has no such rights. */
 export function isExposed(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
 }

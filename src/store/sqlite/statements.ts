@@ -6,7 +6,7 @@ import type { Outcome, Step } from '../step.ts'
 import { CLOCK } from './dialect.ts'
 import { beginMatching } from './matches.ts'
 
-/** A statement that is ready to run: whether rows come of it, and whether it looks for patterns. */
+/** A prepared statement: whether it returns rows, and whether it uses patterns. */
 interface Ready {
   readonly run: Prepared
   readonly returns: boolean
@@ -42,7 +42,7 @@ export class Statements {
     return { rows, any: rows.length > 0 }
   }
 
-  /** One after the other, until one does not find what it expects. */
+  /** Runs steps one after the other, until one does not find what it expects. */
   runAll(steps: readonly Step[], params: Params): Outcome {
     let rows: readonly Row[] = []
     let kept: readonly Row[] | undefined
@@ -57,12 +57,12 @@ export class Statements {
     return { done: true, rows: kept ?? rows }
   }
 
-  /** What has nothing to bind and gives nothing back, such as the begin of a transaction. */
+  /** Runs a statement without parameters and rows, such as BEGIN. */
   run(text: string): void {
     this.#prepare(text).run.run()
   }
 
-  /** Of a savepoint. */
+  /** Ends a savepoint. */
   end(savepoint: string, keep: boolean): void {
     if (!keep) this.run(`ROLLBACK TO ${savepoint}`)
     this.run(`RELEASE ${savepoint}`)

@@ -28,18 +28,18 @@ import { bindParams, Statements } from './statements.ts'
 import { structureOf } from './structure.ts'
 
 const SCRUB_MS = 1000
-/** A log that has grown beyond this is kept by readers that overlap. */
+/** A log beyond this size is kept by overlapping readers. */
 const LOG_MAX_BYTES = 4 * LOG_BYTES
-/** How often the size of the log is looked at. */
+/** How many commits pass between two checks of the log's size. */
 const COMMITS_PER_LOOK = 64
 
-/** Closing these would write and sync once more after that has failed: they stay open until the process ends. */
+/** Connections left open after a failed write: closing them would write and sync again. */
 const abandoned: Database[] = []
 
 /**
  * One connection, used synchronously, so nothing ever sees half of a transaction. Writes that arrive in one turn of the
- * event loop share one commit, one fsync for all, and nobody is answered before it. Reads that could
- * take long are left to readers, outside of this process.
+ * event loop share one commit and one fsync, and nobody is answered before it. Reads that could take long go to
+ * readers, outside of this process.
  */
 export class SqliteStore implements Store {
   readonly dialect = dialect
@@ -52,10 +52,10 @@ export class SqliteStore implements Store {
   readonly #time: JournalTime
   readonly #group: GroupCommit
   readonly #placement: Placement
-  /** None where the data are in this process alone. */
+  /** Undefined for data in memory. */
   readonly #readers: Readers | undefined
   readonly #onLost: (error: unknown) => void
-  /** None where there is no file. */
+  /** Undefined if there is no file. */
   readonly #mark: Mark | undefined
   readonly #queue: WriteQueue
   #lost: unknown
@@ -63,7 +63,7 @@ export class SqliteStore implements Store {
   #scrubs = false
   #logBytes = LOG_BYTES
   #commits = 0
-  /** The last change of the journal, in the transaction that is about to be committed too. */
+  /** The last change of the journal, including the transaction that is about to be committed. */
   #seq = 0
   #others = 0
   #lookedAt = -1
@@ -98,7 +98,7 @@ export class SqliteStore implements Store {
     this.#onLost = onLost
   }
 
-  /** Other processes with the same file, looked at once in a millisecond. */
+  /** Counts commits of other processes with the same file. Checked at most once a millisecond. */
   get others(): number {
     const now = Math.trunc(performance.now())
     if (now !== this.#lookedAt) {
@@ -129,7 +129,7 @@ export class SqliteStore implements Store {
     return () => this.#onCommit.delete(heard)
   }
 
-  /** Whether another process has changed the structure into one that we do not get along with. */
+  /** Refuses if another process has migrated to a structure that this server does not work with. */
   #refuseOutdated(): void {
     if (this.others >= 0 && this.#outdated) throw outdated()
   }
@@ -165,7 +165,7 @@ export class SqliteStore implements Store {
     return rows
   }
 
-  /** What other processes' locks keep from being done at once. */
+  /** Retries work that locks of other processes prevent. */
   async #whenFree<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await patiently(work)
@@ -187,7 +187,7 @@ export class SqliteStore implements Store {
       return rows
     } catch (error) {
       const failed = this.#failed(error)
-      // It may have met tables that others have changed meanwhile.
+      // Another process may have changed the tables meanwhile.
       this.#lookedAt = -1
       this.#refuseOutdated()
       throw failed
@@ -197,7 +197,7 @@ export class SqliteStore implements Store {
   write(steps: readonly Step[], params: Params, signal?: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const run = (at: string) => {
-        // From here to the answer no byte is read, so nothing can come between.
+        // From here to the answer no byte is read, so the client cannot go away in between.
         refuseAbandoned(signal)
         const outcome = this.#run(steps, params, at)
         return { keep: outcome.done, tell: () => resolve(outcome) }
@@ -220,7 +220,7 @@ export class SqliteStore implements Store {
   async scrub(): Promise<void> {
     try {
       this.#refuseLost()
-      // Whoever reads keeps the log: then a moment later, when they are done.
+      // Readers keep the log: it is tried again a moment later, when they are done.
       if (!checkpoint(this.#database, 'TRUNCATE')) this.#scrubLater()
     } catch (error) {
       const failed = this.#failed(error)
@@ -229,7 +229,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Rows that were moved to another page may have left a copy in the unused part of the one before: no deletion finds it. */
+  /** Rows that moved to another page may have left a copy in unused space, which no deletion reaches. */
   async vacuum(): Promise<void> {
     await this.#whenFree(() => this.#database.run('VACUUM'))
     await this.scrub()
@@ -239,7 +239,7 @@ export class SqliteStore implements Store {
     setTimeout(() => this.#scrubWhenQuiet(), SCRUB_MS).unref()
   }
 
-  /** Readers that overlap could keep the log for ever: new ones wait until those before are done. */
+  /** Overlapping readers could keep the log forever: new ones wait until earlier ones are done. */
   #scrubWhenQuiet(): void {
     if (this.#scrubs || this.#closed) return
     this.#scrubs = true
@@ -281,7 +281,7 @@ export class SqliteStore implements Store {
     try {
       checkpoint(this.#database, 'TRUNCATE')
     } catch {
-      // What could not be brought into the file now stands in the log, and is read from there at the next start.
+      // What is not in the file yet is in the log, and is read from there at the next start.
     }
     this.#statements.close()
     closeDatabase(this.#database, this.#path)
@@ -308,7 +308,7 @@ export class SqliteStore implements Store {
       this.#refuseLost()
       const size = checkpointWhenLarge(this.#database, this.#path, this.#logBytes)
       if (size > this.#logBytes) this.#mark?.sync()
-      // While somebody reads, the log only grows: what is in the file already is not brought there again and again.
+      // While somebody reads, the log only grows. The next checkpoint waits until it has grown again.
       if (size > this.#logBytes) this.#logBytes = size + LOG_BYTES
       else if (size <= LOG_BYTES) this.#logBytes = LOG_BYTES
       if (size > LOG_MAX_BYTES) this.#scrubWhenQuiet()
@@ -317,21 +317,21 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** What to throw for an error of the driver. A failed write or fsync is never tried again, and damage is written down. */
+  /** The error to throw for a driver error. A failed write or fsync is never retried, and damage is recorded. */
   #failed(error: unknown): unknown {
     const meaning = meaningOf(error)
     if ((meaning.kind === 'lost' || meaning.kind === 'damaged') && this.#lost === undefined) {
       this.#lost = error
       if (meaning.kind === 'damaged') suspect(this.#path, String(error))
       this.#mark?.lost()
-      // The last one to close the file would write and sync it once more.
+      // The last process to close the file would write and sync it again.
       this.#readers?.close()
       this.#onLost(error)
     }
     return 'failure' in meaning ? meaning.failure : error
   }
 
-  /** Looked at again now that nobody else can change it. */
+  /** Checks again for a migration, now that nobody else can write. */
   #begin(): string {
     this.#lookedAt = -1
     this.#refuseOutdated()
@@ -342,7 +342,7 @@ export class SqliteStore implements Store {
     this.#seq = Number(this.#statements.execute(journalEnd, {}).rows[0]?.[0] ?? 0)
   }
 
-  /** All that it asks for, without a pause in which others could see half of it. */
+  /** Runs everything that it asks for at once, so that nobody sees half of it. */
   #drive<T>(work: Work<T>, at: string): T {
     let next = work.next()
     while (!next.done) next = work.next(this.#reply(next.value, at))
@@ -357,7 +357,7 @@ export class SqliteStore implements Store {
     return NOTHING
   }
 
-  /** Of a transaction that goes on, whatever comes of this part of it. */
+  /** Runs steps as part of a transaction that goes on even if they are refused. */
   #runWithin(steps: readonly Step[], params: Params, at: string): Outcome {
     this.#statements.run('SAVEPOINT part')
     const outcome = this.#run(steps, params, at)

@@ -12,10 +12,10 @@ import { patiently } from './patience.ts'
 import { dropSearch, makeSearch } from './search.ts'
 import { bindParams } from './statements.ts'
 
-/** Who migrates may take a while; who waits for it, waits. */
+/** How long to wait for another migration, which may take a while. */
 const PATIENCE_MS = 600_000
 
-/** Told what becomes of changes that go past the Store. */
+/** Is told about changes that bypass the Store. */
 interface Watch {
   committed(): void
   failed(error: unknown): void
@@ -32,7 +32,7 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
     },
     async run(source, params = {}) {
       const { text, values } = bound(source, params)
-      // A connection with a statement that is not finalized does not close.
+      // An unfinalized statement would keep the connection from closing.
       using statement = database.prepare(text)
       statement.run(...values)
     },
@@ -50,13 +50,13 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
         dialect.placeholder,
       )
       using insert = database.prepare(`${text}(${marks})`)
-      // The target of a reference may come later than the row that refers to it.
+      // The target of a reference may come after the row that refers to it.
       await inTransaction(database, watch, 'rebuild', async () => {
         for (const row of rows)
           insert.run(...row.map((value, at) => (value === null ? null : (encoders[at]?.(value) ?? null))))
       })
     },
-    // A copy of a file, or one that was restored, is another file.
+    // A copied or restored file has another inode.
     origin: async () => String(statSync(database.filename, { throwIfNoEntry: false })?.ino ?? ''),
     inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
@@ -87,7 +87,7 @@ async function inTransaction<T>(
   }
 }
 
-/** Waits without holding up the process, in which the one that is waited for may be. */
+/** Waits without blocking the process, since the other migration may be in this one. */
 async function beginAlone(database: Database): Promise<void> {
   await patiently(() => database.run('BEGIN IMMEDIATE'), PATIENCE_MS)
 }
@@ -115,7 +115,7 @@ const type = (kind: ColumnKind): Sql => ({ parts: [types[kind]] })
 const ddl: Ddl = {
   meta: sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
   extra: [],
-  // Not those in which a search keeps what is its own: they come and go with it.
+  // Not the internal tables of a search index: they come and go with it.
   tables: sql`SELECT "name" FROM pragma_table_list WHERE "schema" = 'main' AND "type" IN ('table', 'virtual') AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   numbered: (name) => sql`${id(name)} INTEGER PRIMARY KEY AUTOINCREMENT`,
   numberInIndexes: true,
@@ -124,7 +124,7 @@ const ddl: Ddl = {
   type: ({ kind }) => type(kind),
   referencesLater: false,
 
-  /** A column of a strict table keeps its type: its values move into a new one, which takes its name. */
+  /** A column of a strict table cannot change its type, so its values move to a new column with its name. */
   convert(table, from, to) {
     const moved = id('takeback_moved')
     return [
@@ -144,7 +144,7 @@ const ddl: Ddl = {
       sql`CREATE TRIGGER ${id(`${links}:insert`)} AFTER INSERT ON ${id(table)} WHEN NEW.${id(column)} IS NOT NULL BEGIN ${put} END`,
       sql`CREATE TRIGGER ${id(`${links}:update`)} AFTER UPDATE OF ${id(column)} ON ${id(table)} WHEN NEW.${id(column)} IS NOT OLD.${id(column)}
         BEGIN DELETE FROM ${id(links)} WHERE "source" = NEW."id"; ${put} END`,
-      // Its foreign key would do, but is not heeded by every tool.
+      // The foreign key would suffice, but not every tool enforces it.
       sql`CREATE TRIGGER ${id(`${links}:delete`)} AFTER DELETE ON ${id(table)} BEGIN DELETE FROM ${id(links)} WHERE "source" = OLD."id"; END`,
     ]
   },

@@ -1,14 +1,14 @@
-// What a write-ahead log says about itself, read without SQLite: https://sqlite.org/fileformat2.html#walformat
+// Reads a write-ahead log without SQLite: https://sqlite.org/fileformat2.html#walformat
 
-/** Where a log breaks off although more of it was once on disk. */
+/** The place where a log breaks off, although more of it was once on disk. */
 export interface Break {
-  /** Of the first byte that cannot be relied on. */
+  /** The first byte that cannot be trusted. */
   readonly offset: number
-  /** Commits behind it that are still to be seen. There may have been more. */
+  /** Commits after it that are still visible. There may have been more. */
   readonly commits: number
 }
 
-/** Reads so many bytes from an offset, fewer at the end. */
+/** Reads so many bytes from an offset; fewer at the end. */
 export type ReadBytes = (offset: number, length: number) => Uint8Array
 
 const HEADER_BYTES = 32
@@ -17,7 +17,7 @@ const MAGIC = 0x377f0682
 const VERSION = 3_007_000
 const CHUNK_BYTES = 4 * 1024 * 1024
 
-/** Two sums over pairs of words. */
+/** Two checksums over pairs of words. */
 interface Sums {
   a: number
   b: number
@@ -41,14 +41,14 @@ interface Frame {
   readonly commits: boolean
   readonly salts: Salts
   readonly sums: Sums
-  /** What its sums should be, behind those of the frame before. */
+  /** The checksums it should have, after those of the frame before. */
   after(before: Sums): Sums
 }
 
 /**
- * Finds damage. A log that simply ends is none: a power cut may leave any part of the last transaction, which nobody was
- * told of. But SQLite syncs a commit before it writes the next frame, and the header before the first one. So a commit
- * with another frame linked to it was on disk, with all that comes before. Frames are linked by their checksums.
+ * Finds damage. A log that simply ends is intact: a power cut may leave any part of the last transaction, which nobody
+ * was told of. But SQLite syncs a commit before it writes the next frame, and the header before the first one. So a
+ * commit with another frame linked to it was on disk, with everything before it. Frames are linked by their checksums.
  */
 export function findBreak(read: ReadBytes, pageSizeOfFile: number): Break | undefined {
   const header = headerOf(read(0, HEADER_BYTES))
@@ -78,7 +78,7 @@ function follow(
   return broken !== undefined && proven ? { offset: broken, commits } : undefined
 }
 
-/** Where the header cannot be read: frames that are linked to each other were written behind one that could. */
+/** For an unreadable header: frames that are linked to each other were written after a readable one. */
 function findOrphans(read: ReadBytes, pageSize: number): Break | undefined {
   let before: Frame | undefined
   let [commits, linked] = [0, false]
@@ -91,7 +91,7 @@ function findOrphans(read: ReadBytes, pageSize: number): Break | undefined {
   return linked ? { offset: 0, commits } : undefined
 }
 
-/** Undefined where there is none yet. */
+/** The header; undefined if there is none yet. */
 function headerOf(bytes: Uint8Array): Header | undefined {
   if (bytes.length < HEADER_BYTES || bytes.every((byte) => byte === 0)) return undefined
   const view = viewOf(bytes)
@@ -139,7 +139,7 @@ function frameOf(view: DataView, at: number, pageSize: number, bigEndian: boolea
   }
 }
 
-/** Words of a log, in the order of bytes that it was written in. */
+/** The words of a log, in its byte order. */
 interface Words {
   readonly view: DataView
   readonly offset: number

@@ -44,7 +44,7 @@ export interface WriteOptions {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** The version that was changed. Refuses with `changed_meanwhile` if others changed the same fields since. */
+  /** The version that the changes start from. `changed_meanwhile` if others changed the same fields since. */
   readonly base?: number
 }
 

@@ -36,7 +36,7 @@ export interface ListPlace {
   /** For referrers: the id of the Entity that they refer to. */
   readonly place: Place
   readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | LinkRows | Referrers
-  /** The most items that it may have, where that is declared. */
+  /** The maximum number of items, if one is declared. */
   readonly max: number | undefined
   /** For a list of objects with a reference each: that reference, and the table of its members. */
   readonly entries?: Entries | undefined

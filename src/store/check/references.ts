@@ -36,7 +36,7 @@ export async function checkLinkTables(checked: Checked, table: Table): Promise<F
   return findings
 }
 
-/** Finds live Entities that refer to deleted ones, and deleted or aside data that refers to purged ones. */
+/** Finds references to purged Entities; and, unless they are aside, those of live Entities to deleted ones. */
 export async function checkReferences(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const column of table.columns) {

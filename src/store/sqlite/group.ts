@@ -14,7 +14,7 @@ interface Ran {
   tell(): void
 }
 
-/** The result of one transaction in a group. It is told only after the group's commit. */
+/** The result of one transaction in a group. The caller learns of it only after the group's commit. */
 export type GroupVerdict = Ran | { readonly error: unknown }
 
 /** What happens in every group besides its transactions. */

@@ -198,10 +198,10 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     ask('POST', path, { body, options })
   const signIn = (path: string) => async (body?: object, options?: CallOptions) =>
     keepSession(transport, await transport.send('POST', `auth/${path}`, { body, options }))
-  const list = async (path: string, options?: CallOptions, query?: object) =>
-    ((await ask('GET', path, { query: query ?? {}, options })) as Page<never>).data
-  const end = (path: string, options?: CallOptions, more: Sent = {}) =>
-    ask('DELETE', path, { ...more, options })
+  const list = (path: string) => async (options?: CallOptions) =>
+    ((await get(path)(options)) as Page<never>).data
+  const end = (path: string) => (id: string | number, options?: CallOptions) =>
+    ask('DELETE', `${path}/${id}/`, { options })
   return {
     me: get('me'),
     refresh: (options) => signIn('refresh')(undefined, options),
@@ -214,21 +214,21 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     verify: post('verify'),
     sendVerification: post('verify/send'),
     email: { change: post('email'), confirm: post('email/confirm'), revert: post('email/revert') },
-    sessions: (options) => list('sessions/', options),
-    endSession: (id, options) => end(`sessions/${id}/`, options),
-    endOtherSessions: (options) => end('sessions/', options, { query: { others: true } }),
+    sessions: list('sessions/'),
+    endSession: end('sessions'),
+    endOtherSessions: (options) => ask('DELETE', 'sessions/', { query: { others: true }, options }),
     totp: {
       get: get('totp/'),
       setUp: post('totp/'),
       confirm: post('totp/confirm'),
       recoveryCodes: post('totp/recovery-codes'),
-      remove: (body, options) => end('totp/', options, { repeat: 'never', body }),
+      remove: (body, options) => ask('DELETE', 'totp/', { repeat: 'never', body, options }),
     },
     passkeys: {
-      list: (options) => list('passkeys/', options),
+      list: list('passkeys/'),
       options: post('passkeys/options'),
       add: post('passkeys/'),
-      remove: (id, options) => end(`passkeys/${id}/`, options),
+      remove: end('passkeys'),
       loginOptions: (body = {}, options) => post('passkeys/login/options')(body, options),
       login: signIn('passkeys/login'),
     },
@@ -238,17 +238,17 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
         pagesOf<never>(transport, 'auth/keys/', { ...query, ...options, limit: 200 }).all(),
       get: (id, options) => get(`keys/${id}/`)(options),
       update: (id, body, options) => ask('PATCH', `keys/${id}/`, { body, options }),
-      end: (id, options) => end(`keys/${id}/`, options),
+      end: end('keys'),
     },
     providers: {
-      list: (options) => list('providers/', options),
+      list: list('providers/'),
       exchange: signIn('providers/exchange'),
       link: (name, body, options) => post(`providers/${name}/link`)(body, options),
     },
     identities: {
-      list: (options) => list('identities/', options),
+      list: list('identities/'),
       add: post('identities/'),
-      remove: (id, options) => end(`identities/${id}/`, options),
+      remove: end('identities'),
     },
     firstAdmin: signIn('first-admin/'),
     preferences: get('preferences/'),

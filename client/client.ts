@@ -37,7 +37,23 @@ export type * from '../src/declare/api-types.ts'
 export type * from '../src/declare/infer.ts'
 export type * from './answers.ts'
 export type * from './auth.ts'
-export * from './errors.ts'
+export {
+  ApiError,
+  ChangedMeanwhile,
+  Conflict,
+  type FieldConflict,
+  Forbidden,
+  Gone,
+  InvalidData,
+  NetworkError,
+  NotFound,
+  PlanChanged,
+  PlanFirst,
+  ServerError,
+  Stale,
+  TooMany,
+  Unauthenticated,
+} from './errors.ts'
 export type * from './model.ts'
 export type { KeptSession, SessionStore } from './session.ts'
 export type * from './shapes.ts'
@@ -143,6 +159,7 @@ type Ask = <T>(method: string, path: string, sent?: Sent) => Promise<T>
 
 function callsOf(transport: Transport, entity: (name: string) => EntityCalls): object {
   const ask: Ask = async (method, path, sent) => (await transport.send(method, path, sent)).body as never
+  const get = (path: string) => (options?: CallOptions) => ask('GET', path, { options })
   const auth = authOf(transport, (token) => clientOf(transport.with({ token })))
   return {
     auth,
@@ -170,10 +187,10 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
       const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]))
       return ask(method, filled, { query, body, options })
     },
-    model: (options?: CallOptions) => ask('GET', 'model/', { options }),
-    health: (options?: CallOptions) => ask('GET', 'health', { options }),
-    healthDetails: (options?: CallOptions) => ask('GET', 'health/details', { options }),
-    openapi: (options?: CallOptions) => ask('GET', 'openapi.json', { options }),
+    model: get('model/'),
+    health: get('health'),
+    healthDetails: get('health/details'),
+    openapi: get('openapi.json'),
   }
 }
 

@@ -50,11 +50,10 @@ export class PlanFirst extends Error {
   declare readonly preview: Preview
 }
 
-const byCode: Record<string, typeof ApiError> = {
+/** The types of errors by `code`, or else by status. */
+const types: Record<string, typeof ApiError> = {
   changed_meanwhile: ChangedMeanwhile,
   plan_changed: PlanChanged,
-}
-const byStatus: Record<number, typeof ApiError> = {
   401: Unauthenticated,
   403: Forbidden,
   404: NotFound,
@@ -73,7 +72,7 @@ export function errorOf(status: number, text: string): ApiError {
     // The body is not JSON: a proxy has answered, not the server.
   }
   const { message = `HTTP ${status}`, code = 'unknown', errors, ...more } = body
-  const Type = byCode[code] ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
+  const Type = types[code] ?? types[status] ?? (status >= 500 ? ServerError : ApiError)
   const made =
     code === 'invalid_data' ? new InvalidData(errors ?? {}) : new Type(status, code, { message, errors })
   return Object.assign(made, more)

@@ -56,7 +56,7 @@ export class Session {
   }
 
   async token(): Promise<string | undefined> {
-    const { token, refreshAt = Number.POSITIVE_INFINITY } = await this.#read()
+    const { token, refreshAt = Number.MAX_VALUE } = await this.#read()
     if (token === undefined || Date.now() < refreshAt) return token
     this.#renewing ??= this.#renew(token).finally(() => {
       this.#renewing = undefined
@@ -82,7 +82,7 @@ export class Session {
   async drop(token?: string): Promise<boolean> {
     await this.#renewing?.catch(() => {})
     const { device, token: known } = await this.#read()
-    if (token !== undefined && known !== undefined && known !== token) return false
+    if (token && known && known !== token) return false
     await this.#store.write({ device })
     return true
   }

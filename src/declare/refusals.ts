@@ -1,11 +1,11 @@
 /** The error of every API call. Code may throw it to refuse a request. */
 export class ApiError extends Error {
   /** The HTTP status, such as 404. */
-  readonly status: number
+  declare readonly status: number
   /** The stable error code, such as `not_found`. */
-  readonly code: string
+  declare readonly code: string
   /** The errors by dot path. */
-  readonly errors: Readonly<Record<string, readonly string[]>> | undefined
+  declare readonly errors: Readonly<Record<string, readonly string[]>> | undefined
 
   constructor(
     status: number,
@@ -20,12 +20,15 @@ export class ApiError extends Error {
   }
 }
 
-/** 422: something in the request is wrong. */
+/** 422: something in the request is wrong. The message says what: tests and browsers show nothing else of an error. */
 export class InvalidData extends ApiError {
   declare readonly errors: Readonly<Record<string, readonly string[]>>
 
   constructor(errors: Readonly<Record<string, readonly string[]>>) {
-    super(422, 'invalid_data', { message: 'Invalid Data', errors })
+    const fields = Object.entries(errors)
+      .map(([path, sentences]) => `${path} ${sentences.join(', ')}`)
+      .join('; ')
+    super(422, 'invalid_data', { message: `Invalid Data${fields && `: ${fields}`}`, errors })
     this.name = 'InvalidData'
   }
 }

@@ -193,7 +193,7 @@ test('an answer of something else than Takeback is an error as well', async () =
 const folder = join(import.meta.dir, '..', '..', 'client')
 
 test.each([false, true])(
-  'an error has the same name where classes were renamed (minify: %p)',
+  'an error has the same name where classes were renamed, and says which fields are wrong (minify: %p)',
   async (minify) => {
     const outdir = mkdtempSync(join(tmpdir(), 'takeback-client-'))
     const { outputs } = await Bun.build({ entrypoints: [join(folder, 'client.ts')], minify, outdir })
@@ -208,6 +208,11 @@ test.each([false, true])(
     }
     expect(await said(422, { message: 'Invalid Data', code: 'invalid_data', errors: {} })).toBe(
       'InvalidData: Invalid Data',
+    )
+    // Jest, Node's test runner and browsers show nothing else of an error.
+    const errors = { 'address.city': ['is required'], beds: ['must be an integer', 'must be at least 1'] }
+    expect(await said(422, { message: 'Invalid Data', code: 'invalid_data', errors })).toBe(
+      'InvalidData: Invalid Data: address.city is required; beds must be an integer, must be at least 1',
     )
     expect(await said(404, { message: 'There is nothing here.', code: 'not_found' })).toBe(
       'ApiError: There is nothing here.',

@@ -53,8 +53,10 @@ Bun.plugin({
 })
 
 /** Loads the Model that a file declares. */
-export async function loadModel(file: string): Promise<Model> {
-  const advice = 'name another file with --config, or create one with "takeback init"'
+export async function loadModel(
+  file: string,
+  advice = 'name another file with --config, or create one with "takeback init"',
+): Promise<Model> {
   return resolveFile(file, await loadDefault(file, advice))
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'bun:test'
+import { resolve } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { app, datetime, entity, everyone, ref, text } from 'takeback'
 import { testApp } from 'takeback/testing'
@@ -47,6 +48,12 @@ afterEach(() => tested.reset())
 afterAll(() => tested.close())
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery', name: 'Ada' }
+
+test('a file that is not there is named, in the words of a test', async () => {
+  await expect(testApp('./none.ts')).rejects.toThrow(
+    `There is no ${resolve('none.ts')}: testApp needs the file of the declaration, such as new URL('./takeback.config.ts', import.meta.url).`,
+  )
+})
 
 test('clients act as users, as nobody and as the system, by the rules', async () => {
   const user = await tested.system.users.create(ada)

@@ -1,14 +1,13 @@
 // takeback/testing in Bun: the app is in the process of the tests.
-import { loadModel } from '../src/app.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { fileOf, testAppOf } from './app.ts'
-import { MemoryEngine } from './engine.ts'
+import { loadTested, MemoryEngine } from './engine.ts'
 import type { TestApp, TestAppStart } from './types.ts'
 
 export type * from './types.ts'
 
 export const testApp: TestAppStart = async <Config>(config: unknown): Promise<TestApp<Config>> => {
   const file = fileOf(config)
-  const model = file === undefined ? resolve(config) : await loadModel(file)
+  const model = file === undefined ? resolve(config) : await loadTested(file)
   return testAppOf(await MemoryEngine.start(model))
 }

@@ -1,6 +1,5 @@
 // The app for tests that do not run in Bun. It serves on a local port, and exits with the process that started it.
-import { loadModel } from '../src/app.ts'
-import { MemoryEngine } from './engine.ts'
+import { loadTested, MemoryEngine } from './engine.ts'
 import type { Question, Reply, SentError } from './messages.ts'
 
 let engine: MemoryEngine | undefined
@@ -33,7 +32,7 @@ try {
     fetch: (request) => engine?.fetch(request) ?? new Response(null, { status: 503 }),
   })
   const url = `http://127.0.0.1:${server.port}`
-  engine = await MemoryEngine.start(await loadModel(process.argv[2] ?? ''), url)
+  engine = await MemoryEngine.start(await loadTested(process.argv[2] ?? ''), url)
   send({ started: { url, systemToken: engine.systemToken } })
 } catch (error) {
   send({ refused: sentError(error) })

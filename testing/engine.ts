@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { newSession } from '../src/account/tokens.ts'
 import { selfOf } from '../src/api/account/sign-in.ts'
 import { jobWork } from '../src/api/system/jobs.ts'
-import { type Running, startApp } from '../src/app.ts'
+import { loadModel, type Running, startApp } from '../src/app.ts'
 import { CodeFailed } from '../src/code/guard.ts'
 import { jobsOf } from '../src/code/jobs.ts'
 import { IN_MEMORY, readConfig } from '../src/config.ts'
@@ -18,6 +18,12 @@ import { rightClock, setClock } from './clock.ts'
 import type { Engine, TestMail, TestWebhook } from './types.ts'
 
 const SYSTEM: Caller = Object.freeze({ actor: system, session: undefined, expired: false })
+
+/** Loads the file that `testApp` was given. */
+export function loadTested(file: string): Promise<Model> {
+  const example = "new URL('./takeback.config.ts', import.meta.url)"
+  return loadModel(file, `testApp needs the file of the declaration, such as ${example}`)
+}
 
 /** The running app, which a reset replaces. */
 interface Started {

@@ -5,11 +5,11 @@ import { codesOf } from './totp-codes.ts'
 
 const { password } = ADMIN
 const identity = { provider: 'test', issuer: 'https://issuer.example.com', subject: 'ada' }
-/** Where browsers reach the server, for passkeys: the same after every restart. */
+/** The address at which browsers reach the server, for passkeys: the same after every restart. */
 export const ORIGIN = 'https://app.example.com'
 export const FLAGS = { url: ORIGIN, 'trusted-proxies': '127.0.0.1' }
 
-/** What belongs to an account, and whether it still does what it is for. */
+/** The things that belong to an account. Tests ask which of them still work. */
 export const THINGS = [
   'password',
   'session',
@@ -27,7 +27,7 @@ export type Thing = (typeof THINGS)[number]
 
 type Things = ReadonlyMap<Thing, (server: TestServer, type: string) => Promise<boolean>>
 
-/** Somebody with one of everything. */
+/** An account with one of each thing. */
 export class AccountWorld {
   readonly id: number
   readonly #things: Things
@@ -37,14 +37,14 @@ export class AccountWorld {
     this.#things = things
   }
 
-  /** What of it works, if the type has this name. */
+  /** Returns the things that work, if the type has this name. */
   async working(server: TestServer, type: string): Promise<Thing[]> {
     const found: Thing[] = []
     for (const [thing, works] of this.#things) if (await works(server, type)) found.push(thing)
     return found
   }
 
-  /** For a type with a second factor and `verify`. */
+  /** Creates the account. Its type needs a second factor and `verify`. */
   static async fill(server: TestServer, type: string): Promise<AccountWorld> {
     const email = `ada.${type}@example.com`
     const { id, token } = await vouched(server, type, email)
@@ -102,7 +102,7 @@ export class AccountWorld {
 }
 
 let network = 0
-/** From an address of its own: what fails here keeps nobody else out. */
+/** Returns headers with a new address, so that failures here slow down nobody else. */
 function from(): Record<string, string> {
   network++
   return { 'X-Forwarded-For': `198.51.${Math.floor(network / 250)}.${(network % 250) + 1}` }
@@ -116,14 +116,14 @@ function logIn(server: TestServer, email: string, more: object = {}) {
   })
 }
 
-/** Codes of all steps can be used again, and guesses are forgotten: nobody waits for half a minute. */
+/** Lets codes be used again and forgets guesses, so that the test does not wait half a minute. */
 async function logsInWith(server: TestServer, email: string, code: string): Promise<boolean> {
   await server.query('UPDATE takeback_second_factors SET last_step = 0 RETURNING 1 AS n')
   await server.query('DELETE FROM takeback_attempts RETURNING 1 AS n')
   return (await logIn(server, email, { code })).status === 200
 }
 
-/** Somebody whose address is proved. */
+/** A user with a verified address. */
 async function vouched(server: TestServer, type: string, email: string) {
   const id = await server.member(type, { email })
   await server.context.verified.mark({ entity: type, id, key: email })
@@ -145,7 +145,7 @@ async function linkOf(
   return token ?? ''
 }
 
-/** It is not used up: the password is too short. */
+/** Tries the link with a password that is too short, so that it is not used up. */
 async function isGood(server: TestServer, token: string): Promise<boolean> {
   const body = { token, password: 'short' }
   const { status, body: told } = await server.call('POST', '/api/auth/password/reset', {

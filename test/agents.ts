@@ -4,7 +4,7 @@ import type { Received, TestServer } from './harness.ts'
 
 const all = 'me != null'
 const open = { create: all, read: all, update: all, delete: all, restore: all, purge: all, history: all }
-/** What the hook of letters was given. */
+/** What the hook of letters has received. */
 export const hooked: string[] = []
 export const declaration = app({
   admins: 'admins',
@@ -56,7 +56,7 @@ export const declaration = app({
 })
 const TYPES = ['companies', 'users', 'rooms', 'bookings', 'letters', 'admins']
 
-/** What a user has: values of what is live, and which are deleted. Versions and times of changes are not part of it. */
+/** Returns the data that a user has, live and deleted, without versions and times of changes. */
 export async function stateOf(server: TestServer): Promise<string> {
   const state: unknown[] = []
   for (const type of TYPES)
@@ -79,7 +79,7 @@ export async function stateOf(server: TestServer): Promise<string> {
     .join('\n')
 }
 
-/** The server, as agents call it. */
+/** The calls of an agent. */
 export class AgentCalls {
   readonly #server: TestServer
   #made = 0
@@ -96,7 +96,7 @@ export class AgentCalls {
     return this.#server.expect(201, 'POST', '/api/rooms/', { title: this.title(), ...fields })
   }
 
-  /** A new key of an agent. */
+  /** Creates a key of an agent. */
   agent(more: object = {}): Promise<{ key: string; id: number }> {
     return this.#server.expect(201, 'POST', '/api/auth/keys/', { name: 'an agent', agent: true, ...more })
   }
@@ -105,7 +105,7 @@ export class AgentCalls {
     return this.#server.call(method, path, { token, ...(body !== undefined && { body }) })
   }
 
-  /** Plans it, sees that nothing was written, then does it. */
+  /** Previews a write, checks that nothing was written, then does it. */
   async write(token: string, method: string, path: string, body?: unknown): Promise<Received> {
     const before = await this.#server.rows('takeback_journal')
     const shown = await this.send(token, method, path, body)

@@ -2,30 +2,30 @@ import { expect } from 'bun:test'
 import { runs, type TestServer } from './harness.ts'
 
 /*
- * Whether answers of several kinds take the same time, so that nobody learns from the time of which kind one is. By default
- * this only finds what is missing as a whole, such as a hash. `TAKEBACK_TEST_RUNS=2000` tells times apart that differ by a
- * hundredth; that needs a quiet machine.
+ * Checks that answers of several kinds take the same time, so that the time does not reveal the kind. By default this
+ * only finds a large missing step, such as a hash. `TAKEBACK_TEST_RUNS=2000` finds differences of one percent; that
+ * needs a quiet machine.
  */
 
 const ROUNDS = runs(6)
-/** From here on t is printed; from there on it decides. */
+/** From SOME rounds on, t is printed; from ENOUGH on, it decides. */
 const SOME = 100
 const ENOUGH = 1000
-/** On a busy machine it takes more rounds until one answer of each kind was not disturbed. */
+/** A busy machine needs more rounds until one answer of each kind was not disturbed. */
 const MOST = 200
-/** The usual bound in tests for side channels. */
+/** The usual bound in tests of side channels. */
 const MOST_T = 4.5
 
 export interface Asked<Kind extends string> {
   readonly path: string
   readonly status: number
   readonly kinds: readonly [Kind, Kind, ...Kind[]]
-  /** Makes what a round needs. */
+  /** Prepares a round. */
   prepare(round: number): Promise<void>
   bodyOf(kind: Kind, round: number): object
 }
 
-/** Sends one of each kind in a round, in an order that is random, each from an address of its own. */
+/** Sends one request of each kind per round, in random order, each from its own address. */
 export async function expectSameTime<Kind extends string>(
   server: TestServer,
   asked: Asked<Kind>,
@@ -59,13 +59,13 @@ async function timeOf(
 
 type Times = Map<string, number[]>
 
-/** Without a hash it takes a fiftieth of the time. The fastest of each are those that nothing else has slowed down. */
+/** Without a hash, an answer takes a fiftieth of the time. Only the fastest count: nothing else slowed them down. */
 function areAlike(times: Times): boolean {
   const fastest = [...times.values()].map((all) => Math.min(...all))
   return Math.min(...fastest) / Math.max(...fastest) > 0.3
 }
 
-/** Each kind, compared with the first. */
+/** Compares each kind with the first. */
 function differences(times: Times): { kind: string; ms: number; t: number }[] {
   const [first = []] = [...times.values()].map(usual)
   return [...times].map(([kind, all]) => ({ kind, ms: mean(usual(all)), t: welch(usual(all), first) }))
@@ -77,7 +77,7 @@ function described(times: Times): string {
     .join(', ')
 }
 
-/** Welch's t: by how many standard errors two means differ. */
+/** Returns Welch's t: by how many standard errors two means differ. */
 function welch(some: readonly number[], others: readonly number[]): number {
   const error = Math.sqrt(variance(some) / some.length + variance(others) / others.length)
   return Math.abs(mean(some) - mean(others)) / error
@@ -92,7 +92,7 @@ function variance(times: readonly number[]): number {
   return times.reduce((sum, one) => sum + (one - middle) ** 2, 0) / (times.length - 1)
 }
 
-/** Without the slowest twentieth, in which the machine did something else. */
+/** Drops the slowest twentieth, when the machine was doing something else. */
 function usual(times: readonly number[]): number[] {
   return times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length * 0.95))
 }

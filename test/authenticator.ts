@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 const PRESENT_AND_VERIFIED = 0x05
 const WITH_CREDENTIAL = 0x40
 
-/** An authenticator in software: for tests that need no browser, and those of answers that no browser would give. */
+/** An authenticator in software: for tests without a browser, and for answers that no browser would give. */
 export class Authenticator {
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   readonly #id = randomBytes(16)
@@ -14,7 +14,7 @@ export class Authenticator {
     this.#origin = origin
   }
 
-  /** A new passkey, as the JSON of a browser has it. */
+  /** Creates a passkey, as the JSON of a browser. */
   create({ challenge, rp }: { challenge: string; rp: { id: string } }): object {
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' })
     const coordinates = [x, y].map((one) => Buffer.from(one, 'base64url'))
@@ -33,7 +33,7 @@ export class Authenticator {
     })
   }
 
-  /** What it signs to log in. An authenticator that was copied may count anew. */
+  /** Signs a login challenge. A copied authenticator may count from a lower number. */
   get({ challenge, rpId }: { challenge: string; rpId: string }, counter = 0): object {
     const clientDataJSON = this.#client('webauthn.get', challenge)
     const data = this.#about(rpId, 0, counter)

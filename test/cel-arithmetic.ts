@@ -1,4 +1,4 @@
-/** Integers are bigints, numbers are doubles, decimals have their digits and how many of them are behind the point. */
+/** Integers are bigints, numbers are doubles, decimals have their digits and a scale. */
 export type Numeric = bigint | number | Decimal
 
 export interface Decimal {
@@ -13,7 +13,7 @@ export function isDecimal(value: Numeric): value is Decimal {
   return typeof value === 'object'
 }
 
-/** A number as the decimal that JSON shows. */
+/** Returns a number as the decimal that JSON shows. */
 export function exact(value: Numeric): Decimal {
   if (isDecimal(value)) return value
   const [, whole = '', fraction = '', exponent = '0'] =
@@ -27,7 +27,7 @@ function lifted({ digits, scale }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(to - scale)
 }
 
-/** The same with so many digits behind the point; null if they are too many together. */
+/** Makes a decimal with this scale; null if it has too many digits. */
 function decimal(digits: bigint, scale: number): Decimal | null {
   return digits > DIGITS || digits < -DIGITS ? null : { digits, scale }
 }
@@ -38,7 +38,7 @@ function halfAway(a: bigint, b: bigint): bigint {
   return a < 0n === b < 0n ? rounded : -rounded
 }
 
-/** The result of an operator; null where there is none. */
+/** Returns the result of an operator; null if there is none. */
 export function reckon(how: string, a: Numeric, b: Numeric): Numeric | null {
   if (isDecimal(a) || isDecimal(b)) return reckonDecimals(how, exact(a), exact(b))
   if (typeof a === 'bigint' && typeof b === 'bigint') {
@@ -114,7 +114,7 @@ export function roundTo(value: Numeric, places: number | undefined): Numeric | n
   return decimal(result, to)
 }
 
-/** All of one kind first, then the least or the greatest. */
+/** Converts all to one kind, then returns the least or the greatest. */
 export function extreme(op: 'min' | 'max', all: readonly Numeric[]): Numeric | null {
   const scale = Math.max(...all.map((one) => exact(one).scale))
   const alike: readonly (Numeric | null)[] = all.some(isDecimal)

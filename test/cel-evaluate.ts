@@ -4,13 +4,13 @@ import { callerOf, decimalIn, entityOf, type Json, timeOf, type Value, type Worl
 
 type Top = (name: string) => Value
 
-/** Says of an Entity whether a condition in CEL is true, false, or neither. It knows no Model and no SQL. */
+/** Evaluates a condition in CEL for an Entity: true, false, or neither. It knows no Model and no SQL. */
 export function compileCel(text: string): (type: string, entity: Json, world: World) => boolean | null {
   const evaluated = compileValue(text)
   return (type, entity, world) => truthOf(evaluated(type, entity, world))
 }
 
-/** Which of two Entities comes first by the value at a path: what is not there is before everything. */
+/** Compares two Entities by the value at a path: a missing value comes first. */
 export function compileOrder(path: string): (type: string, a: Json, b: Json, world: World) => number {
   const evaluated = compileValue(path)
   return (type, left, right, world) => {
@@ -21,7 +21,7 @@ export function compileOrder(path: string): (type: string, a: Json, b: Json, wor
 
 function compileValue(text: string): (type: string, entity: Json, world: World) => Value {
   const { ast } = parse(text)
-  // One for all that is said.
+  // One value of `now` for the whole expression.
   const now: Value = { is: 'time', ms: Date.now() }
   return (type, entity, world) => {
     const self = entityOf(type, entity, world)
@@ -102,7 +102,7 @@ function literalOf(value: unknown): Value {
   return { is: 'number', number: value as number | bigint }
 }
 
-/** Of a literal it is a part; otherwise it is a difference. */
+/** The sign is part of a literal; before anything else it is a subtraction from 0. */
 function negative(value: Value, literal: boolean): Value {
   if (value === null) return null
   if (typeof value === 'object') {
@@ -116,7 +116,7 @@ function numberOf(number: Numeric | null): Value {
   return number === null ? null : { is: 'number', number }
 }
 
-/** Numbers, texts, times. */
+/** Calculates with numbers, texts and times. */
 function reckoned(op: '+' | '-' | '*' | '/' | '%', a: Value, b: Value): Value {
   if (a === null || b === null) return null
   const [x, y] = [numericOf(a), numericOf(b)]
@@ -130,14 +130,14 @@ function reckoned(op: '+' | '-' | '*' | '/' | '%', a: Value, b: Value): Value {
   return moved(op, a, b)
 }
 
-/** A number, or a text that says one. */
+/** Returns a number, also from a text that contains one. */
 function numericOf(value: NonNullable<Value>): Numeric | undefined {
   if (typeof value !== 'object') return undefined
   if (value.is === 'number') return value.number
   return value.is === 'text' && /^-?\d+(\.\d+)?$/.test(value.text) ? decimalIn(value.text) : undefined
 }
 
-/** Times and durations; a time may go beyond all that can be written down. */
+/** Adds and subtracts times and durations; a time may exceed what can be written. */
 function moved(op: '+' | '-', a: Value, b: Value): Value {
   if (a === null || b === null) return null
   if (typeof a === 'object' && a.is === 'text') return moved(op, timeOf(a.text), b)
@@ -172,14 +172,14 @@ function compared(how: Comparison, [left, right]: readonly ASTNode[], of: (node:
   }[how]
 }
 
-/** What is written beside `fold(…)` is folded too. */
+/** A literal compared with `fold(…)` is folded, too. */
 function beside(other: ASTNode, node: ASTNode, of: (node: ASTNode) => Value): Value {
   const value = of(node)
   const isBeside = other.op === 'call' && other.args[0] === 'fold' && node.op === 'value'
   return isBeside && value !== null ? { is: 'text', text: folded(textOf(value)) } : value
 }
 
-/** Decomposed, without the marks of European, Hebrew and Arabic scripts, in one case, composed again. */
+/** Decomposes a text, removes the marks of European, Hebrew and Arabic scripts, ignores case, and composes it again. */
 function folded(text: string): string {
   const bare = [...text.normalize('NFKD')].filter((one) => !isMark(one.codePointAt(0) ?? 0, one)).join('')
   return bare.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKC').replaceAll('ß', 'ss')
@@ -201,7 +201,7 @@ function isNull(node: ASTNode): boolean {
   return node.op === 'value' && node.args === null
 }
 
-/** What is written as a text or as a number is what it is compared with. */
+/** Compares two values. A text or number takes the type of the value that it is compared with. */
 function orderOf(a: NonNullable<Value>, b: NonNullable<Value>): number {
   if (typeof a === 'boolean' || typeof b === 'boolean') {
     if (typeof a !== typeof b) throw new Error('compares a truth with something else')
@@ -210,14 +210,14 @@ function orderOf(a: NonNullable<Value>, b: NonNullable<Value>): number {
   if (a.is === 'time' && b.is === 'text') return orderOf(a, timeOf(b.text) ?? b)
   if (a.is === 'text' && b.is === 'time') return orderOf(timeOf(a.text) ?? a, b)
   if (a.is === 'text' && b.is === 'text') return textOrder(a.text, b.text)
-  // A text beside a number is a decimal: one that was chosen in place of one.
+  // A text compared with a number is a decimal.
   const [x, y] = [numericOf(a), numericOf(b)]
   if (x !== undefined && y !== undefined) return orderNumbers(x, y)
   if (isTimely(a) && isTimely(b) && a.is === b.is) return a.ms - b.ms
   throw new Error(`compares ${a.is} with ${b.is}`)
 }
 
-/** By code points. */
+/** Compares by code points. */
 function textOrder(a: string, b: string): number {
   const [left, right] = [[...a], [...b]]
   for (let at = 0; at < Math.min(left.length, right.length); at++) {
@@ -227,7 +227,7 @@ function textOrder(a: string, b: string): number {
   return left.length - right.length
 }
 
-/** True if it is equal to one, otherwise not known if one of them is not. */
+/** True if the value equals one of them; otherwise unknown if one of them is null. */
 function isIn([left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): Value {
   if (left === undefined || right === undefined) throw new Error('looks in nothing')
   if (right.op === 'list' && right.args.length === 0) return false
@@ -241,7 +241,7 @@ function isIn([left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): 
   return right.op === 'list' && list.includes(null) ? null : false
 }
 
-/** Of a reference its id, which is what is looked for in a list of them. */
+/** Returns the id of a reference, which is what lists of references are searched for. */
 function idOf(value: Value): Value {
   return value !== null && typeof value === 'object' && value.is === 'thing' ? value.get('id') : value
 }
@@ -261,7 +261,7 @@ function call(name: string, args: readonly ASTNode[], top: Top): Value {
     const truths = items.map((item) =>
       truthOf(evaluate(third, (asked) => (asked === second.args ? item : top(asked)))),
     )
-    // One item decides; otherwise it is not known if it is not known of one.
+    // One item decides; otherwise the result is unknown if an item is unknown.
     const decides = name === 'exists'
     if (truths.includes(decides)) return decides
     return truths.includes(null) ? null : !decides
@@ -294,12 +294,12 @@ const PARTS: Readonly<Record<string, (local: Temporal.ZonedDateTime) => number>>
   date: (local) => Date.parse(`${local.toPlainDate()}T00:00:00Z`),
 }
 
-/** Of a time in a zone. Where the local year could be one that cannot be written, there is none. */
+/** Returns a part of a time in a zone; null if the local year could be outside of what can be written. */
 function partOf(ms: number, name: string, zone: string): Value {
   const day = zone === 'UTC' ? 0 : 86_400_000
   if (ms < Date.parse('0001-01-01T00:00:00Z') + day) return null
   if (ms > Date.parse('9999-12-31T23:59:59.999Z') - day) return null
-  // Changes of the clocks after 2099 are not known.
+  // Clock changes after 2099 are not known.
   const known = Temporal.Instant.fromEpochMilliseconds(Math.min(ms, Date.UTC(2100, 0, 1) - 1))
   const offset = known.toZonedDateTimeISO(zone).offsetNanoseconds / 1_000_000
   const local = Temporal.Instant.fromEpochMilliseconds(ms + offset).toZonedDateTimeISO('UTC')
@@ -310,7 +310,7 @@ function partOf(ms: number, name: string, zone: string): Value {
 function ofNumbers(name: string, values: readonly Value[]): Value {
   const known = values.filter((value) => value !== null)
   if (known.length < values.length) return null
-  // A text beside a time is one too.
+  // A text beside a time is a time, too.
   const isDay = (one: Value) => typeof one === 'object' && one?.is === 'text' && /^\d{4}-/.test(one.text)
   const times = known.map((one) => (isDay(one) ? timeOf(textOf(one)) : one)).filter(isTimely)
   if (times.length > 0) return times.toSorted((a, b) => (name === 'min' ? 1 : -1) * (a.ms - b.ms))[0] ?? null
@@ -346,7 +346,7 @@ function ofText(name: string, text: string, other: string): Value {
     case 'contains':
       return text.includes(other)
     case 'matches':
-      // Of what JavaScript and RE2 read alike; a dot is any character but a newline.
+      // Only patterns that JavaScript and RE2 read alike; a dot matches any character except a newline.
       return new RegExp(other.replace(/\./g, '[^\\n]'), 'u').test(text)
     default:
       throw new Error(`${name} is not known`)

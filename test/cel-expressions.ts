@@ -19,10 +19,10 @@ import {
 import { itemPaths, KINDS, type Kind, kindOf, type Paths, self } from './cel-paths.ts'
 import { TIMES } from './cel-values.ts'
 
-/** Names of items; each within the other has its own. */
+/** Names of loop variables, one for each level. */
 const NAMES = ['x', 'y']
 
-/** Conditions of a certain depth, over the row, and over the items of the lists that they are in. */
+/** Generates conditions of a certain depth, about the row and the items of enclosing loops. */
 class Expressions {
   readonly #scopes: readonly Paths[]
   readonly #known = new Map<string, Arbitrary<string>>()
@@ -39,7 +39,7 @@ class Expressions {
 
   #paths(kind: Kind | 'boolean'): Arbitrary<string> {
     const some = this.#scopes.map(({ values }) => values[kind]).filter((paths) => paths.length > 0)
-    // Of the innermost most often: what is only about the items is otherwise rare.
+    // The innermost scope most often: conditions about items alone would otherwise be rare.
     return fc.oneof(
       ...some.map((paths, at) => ({ weight: at === 0 ? 3 : 1, arbitrary: fc.constantFrom(...paths) })),
     )
@@ -74,7 +74,7 @@ class Expressions {
     })
   }
 
-  /** Something that has a kind without what it is compared with. */
+  /** A value whose type is clear without the other side of a comparison. */
   #value(kind: Kind, depth: number): Arbitrary<string> {
     return this.#once(`${kind} ${depth}`, () => {
       const paths = { weight: 4, arbitrary: this.#paths(kind) }
@@ -92,7 +92,7 @@ class Expressions {
     })
   }
 
-  /** What functions make of others. */
+  /** Values computed from others by functions. */
   #made(kind: Kind, depth: number): Arbitrary<string>[] {
     if (kind === 'text') {
       const text = this.#value('text', depth - 1)
@@ -135,7 +135,7 @@ class Expressions {
     ]
   }
 
-  /** Something made of numbers: an integer, a number, or a decimal of any scale, to which integers may be added. */
+  /** A value computed from numbers: an integer, a number, or a decimal of any scale, to which integers may be added. */
   #arithmetic(kind: 'integer' | 'number' | 'decimal', depth: number): Arbitrary<string> {
     return this.#once(`arithmetic ${kind} ${depth}`, () => {
       const scales = (['decimal 0', 'decimal 2', 'decimal 9'] as const).map((one) => this.#paths(one))
@@ -163,7 +163,7 @@ class Expressions {
     })
   }
 
-  /** Texts without capitals and accents. What is written beside them is folded too. */
+  /** Texts without case and accents. A literal beside them is folded, too. */
   #folded(): Arbitrary<string> {
     const paths = this.#scopes.flatMap(({ folds }) => folds)
     if (paths.length === 0) return fc.constant('true')
@@ -185,7 +185,7 @@ class Expressions {
     )
   }
 
-  /** Numbers of any kinds, compared with each other. */
+  /** A comparison of numbers of any types. */
   #numeric(depth: number): Arbitrary<string> {
     const deep = Math.min(depth, 3)
     const any = fc.oneof(
@@ -211,7 +211,7 @@ class Expressions {
     const literal = literalOf[kind].filter((text) => kind !== 'decimal 0' || !text.includes('e'))
     const free = fc.tuple(value, comparison, fc.oneof(literal, value))
     const both = fc.tuple(free, fc.boolean()).map(([[a, how, b], swap]) => {
-      // Only a choice's own texts are asked for.
+      // A choice is only compared with its own values.
       const values = choices.find(([path]) => path === a)?.[1]
       const right =
         values !== undefined && b.startsWith('"') ? quoted(values[b.length % values.length] ?? '') : b
@@ -314,13 +314,13 @@ class Expressions {
 
   #each(depth: number): Arbitrary<string> {
     const name = NAMES[this.#scopes.length - 1]
-    // Within a list only those of its items can be gone through.
+    // In a loop, only the lists of its items can be looped over.
     const within = this.#scopes.length === 1 ? this.#scopes : this.#scopes.slice(0, -1)
     const lists = within.flatMap((scope) => scope.lists)
-    // Those that refer to something are found from anywhere.
+    // Referrers can be reached from anywhere.
     const relations = this.#scopes.flatMap((scope) => scope.relations)
     if (name === undefined || lists.length + relations.length === 0) return this.#place()
-    // Once for each list, since each has its own paths; made when it is asked for.
+    // One generator per list, because each list has its own paths; made when needed.
     const bodies = new Map<string, Arbitrary<string>>()
     const each = [lists, relations].filter((some) => some.length > 0).map((some) => fc.constantFrom(...some))
     return fc.tuple(fc.oneof(...each), fc.constantFrom('exists', 'all')).chain(([list, op]) => {
@@ -333,7 +333,7 @@ class Expressions {
   }
 }
 
-/** Conditions over the rows of `cel-rows.ts` that have a meaning, of whatever kind. */
+/** Valid conditions about the rows of `cel-rows.ts`. */
 export const conditions: Arbitrary<string> = fc.oneof(
   ...[1, 2, 3, 4].map((depth) => new Expressions([self]).condition(depth)),
 )

@@ -21,7 +21,7 @@ const rows = model.entities.get('rows')
 const user = viewersOf(model).of({ kind: 'user', entity: 'users', id: 1, admin: false, session: '' } as never)
 const dialects: Readonly<Record<string, Dialect>> = { sqlite, postgres }
 
-/** Nothing where a limit refuses it. */
+/** Returns undefined if a limit refuses the filter. */
 function read(filter: string): Expression | undefined {
   if (rows === undefined) throw new Error('no rows')
   try {
@@ -40,10 +40,10 @@ function sqlOf(expression: Expression, dialect: Dialect): string {
 
 const RUNS = runs(2000)
 
-/** What one more level adds may differ by the digits of a name, and by nothing else. */
+/** Levels may differ in length only by the digits of names. */
 const DIGITS = 60
 
-/** The same for all dialects. */
+/** The nested expressions, which are the same for all dialects. */
 const nested = new Map<Operator, Expression[]>()
 
 describe.each(Object.entries(dialects))(
@@ -52,7 +52,7 @@ describe.each(Object.entries(dialects))(
     test.each(every.map((one) => [one.op, one.wrap('□'), one] as const))('%s: %s', (op, _text, operator) => {
       const all = nested.get(operator) ?? nestings(operator, read)
       nested.set(operator, all)
-      // Loops within loops end at the second, where another limit holds.
+      // Loops end at the second level, because of another limit.
       const deep = ['exists', 'all'].includes(op) ? 1 : 4
       expect(all.length).toBeGreaterThanOrEqual(deep)
       expect(expressionShape(all[0] as Expression)).toMatch(
@@ -66,7 +66,7 @@ describe.each(Object.entries(dialects))(
   },
 )
 
-/** Any operators within each other. */
+/** Any operators, nested in each other. */
 const mixed: Arbitrary<string> = fc
   .array(fc.nat(every.length - 1), { minLength: 1, maxLength: 30 })
   .map((picks) => {
@@ -88,7 +88,7 @@ describe.each(Object.entries(dialects))('on %s', (_, dialect) => {
         const expression = read(filter)
         if (expression === undefined) return
         seen++
-        // A time zone brings all changes of its clocks along.
+        // The SQL of a time zone contains all of its clock changes.
         const zones = filter.split('("Europe/').length + filter.split('("Asia/').length - 2
         const most = 500 + filter.length * 100 + zones * 8000
         expect(sqlOf(expression, dialect).length).toBeLessThan(most)

@@ -2,7 +2,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { Kind } from './cel-paths.ts'
 import { DAYS, DECIMALS, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-values.ts'
 
-/** As CEL writes it. */
+/** Quotes a text for CEL. */
 export function quoted(text: string): string {
   return JSON.stringify(text)
 }
@@ -12,14 +12,14 @@ function part(text: string, from: number, to: number): string {
 }
 
 export const anyText = fc.oneof(
-  // Those that lie next to each other, or are in each other.
+  // Texts that are neighbours in the order, or contain each other.
   { weight: 4, arbitrary: fc.constantFrom('a', 'A', 'b', 'ab', '', '😀', '\uffff', '\u{10000}') },
   { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
   fc.tuple(fc.constantFrom(...TEXTS), fc.nat(2), fc.nat(3)).map(([text, from, to]) => part(text, from, to)),
   fc.tuple(fc.constantFrom(...TEXTS), fc.constantFrom(...TEXTS)).map(([a, b]) => a + b),
 )
 
-/** Written so that it is whole to CEL where it is said to be, and a double otherwise. */
+/** Writes a number. With `double`, a whole number gets a point, so that CEL reads a double. */
 function writeNumber(value: number, double = false): string {
   const text = String(Object.is(value, -0) ? 0 : value)
   return Number.isInteger(value) && !/[.e]/.test(text) && double ? `${text}.0` : text
@@ -52,7 +52,7 @@ function anyNumber(): Arbitrary<string> {
   )
 }
 
-/** In a text, or as a number that says the same. */
+/** Writes a decimal as a text, or as an equal number. */
 function decimalLiteral(scale: number): Arbitrary<string> {
   const known = fc.constantFrom(...(DECIMALS[scale] ?? []))
   const exact = (text: string) =>
@@ -65,8 +65,8 @@ function decimalLiteral(scale: number): Arbitrary<string> {
 }
 
 /**
- * Decimals as numbers: a text would be compared with another one as a text. Numbers with a point, integers without: what
- * they are is known to the evaluator by that alone.
+ * Literals in a conditional. Decimals are written as numbers, because a text would be compared as a text. Numbers have
+ * a point and integers have none: only by that can the evaluator tell them apart.
  */
 export function chosenLiterals(kind: Kind): Arbitrary<string> {
   if (kind === 'integer') return wholeNumber.map((value) => writeNumber(value))
@@ -74,14 +74,14 @@ export function chosenLiterals(kind: Kind): Arbitrary<string> {
   return kind.startsWith('decimal') ? fc.constantFrom('-1', '0', '1', '2') : literalOf[kind]
 }
 
-/** Operands of arithmetic: literals beside integers, beside numbers and beside decimals. */
+/** Operands of arithmetic: literals beside integers, numbers and decimals. */
 export const operandsBeside = {
   integer: fc.constantFrom('0', '1', '2', '-3', '7', '9007199254740991', '-4503599627370496'),
   number: fc.constantFrom('0', '2', '0.5', '-1.5', '1e100', '1e-100', '3.0'),
   decimal: fc.constantFrom('0', '2', '0.5', '-1.25', '3', '"0.01"', '"-2.500"', '1e-9', '9007199254740991'),
 } as const
 
-/** With more digits than the values can have: only for what is not an equality. */
+/** Literals with more digits than the values can have: not for equalities. */
 export const finer = fc.constantFrom(
   '1.495',
   '-0.005',
@@ -105,7 +105,7 @@ const zone = fc.constantFrom(
   '"Australia/Lord_Howe"',
   '"Pacific/Apia"',
 )
-/** Calls behind a time, behind any date, and those that give a date. */
+/** Calls on a time, calls on any date, and those that return a date. */
 export const timeParts = fc
   .tuple(fc.constantFrom('year', 'month', 'day', 'hour', 'minute', 'weekday'), zone)
   .map(([part, of]) => `.${part}(${of})`)

@@ -14,7 +14,7 @@ import {
 } from '../src/takeback.ts'
 import { withAdmins } from './declarations.ts'
 
-/** A type with every kind of value, some behind rules, and lists that are short enough to be searched within each other. */
+/** A type with every kind of value, some behind rules, and lists short enough for nested searches. */
 export const declaration = withAdmins({
   users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
   owners: entity({
@@ -57,7 +57,7 @@ export const declaration = withAdmins({
 
 export type Kind = 'boolean' | 'text' | 'integer' | 'number' | 'decimal' | 'datetime'
 
-/** An operator with a hole in one of its operands. */
+/** An operator with a hole for one of its operands. */
 export interface Operator {
   readonly of: Kind
   readonly to: Kind
@@ -66,7 +66,7 @@ export interface Operator {
 
 const on = (of: Kind, to: Kind, wrap: (hole: string) => string): Operator => ({ of, to, wrap })
 
-/** Every operator, with a hole in every operand that can be an expression. The compiler tells which one is missing. */
+/** Every operator, with a hole in every operand that can be an expression. The compiler reports a missing operator. */
 const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
   constant: [],
   literal: [],
@@ -87,7 +87,7 @@ const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
   or: [
     on('boolean', 'boolean', (hole) => `(${hole} || sure)`),
     on('boolean', 'boolean', (hole) => `(sure || ${hole})`),
-    // A literal is compared with each.
+    // A literal is compared with each item.
     on('boolean', 'boolean', (hole) => `(true in [(${hole}), sure])`),
   ],
   not: [on('boolean', 'boolean', (hole) => `!(${hole} && sure)`)],
@@ -224,7 +224,7 @@ const leaf: Readonly<Record<Kind, string>> = {
   datetime: 'starts',
 }
 
-/** Back from what an operator gives to what it takes, so that it can be nested in itself. */
+/** Turns the result of an operator into its operand type, so that it can be nested in itself. */
 export function back({ of, to }: Operator, inner: string): string {
   if (of === to) return inner
   const asBoolean = {
@@ -247,7 +247,7 @@ export function back({ of, to }: Operator, inner: string): string {
 
 export const condition = (kind: Kind, inner: string) => back({ of: 'boolean', to: kind, wrap: String }, inner)
 
-/** An operator nested in itself, once, twice, and so on, as long as `read` takes it. */
+/** Nests an operator in itself, deeper and deeper, as long as `read` accepts it. */
 export function nestings<Read>(operator: Operator, read: (filter: string) => Read | undefined): Read[] {
   const found: Read[] = []
   for (let inner = leaf[operator.of]; ; ) {

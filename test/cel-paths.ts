@@ -2,7 +2,7 @@ import { budget } from '../src/budget.ts'
 import type { FieldDeclaration } from '../src/declare/define.ts'
 import { fieldsOf, personFields, referring, rowFields } from './cel-rows.ts'
 
-/** What can stand on both sides of a comparison; decimals by their scale. */
+/** The types that can be compared; decimals by their scale. */
 export const KINDS = [
   'text',
   'integer',
@@ -15,24 +15,24 @@ export const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
-/** All that can be said of an Entity, or of an item of a list: dot paths. */
+/** The dot paths of an Entity, or of an item of a list, by what can be done with them. */
 export interface Paths {
   readonly values: Readonly<Record<Kind | 'boolean', readonly string[]>>
-  /** Of these only some texts are asked for. */
+  /** Choices, and the values that they are compared with. */
   readonly choices: ReadonlyMap<string, readonly string[]>
   readonly lists: readonly List[]
-  /** Those that refer to an Entity. */
+  /** Referrers. */
   readonly relations: readonly List[]
-  /** Texts of which there is `fold(…)`. */
+  /** Texts that support `fold(…)`. */
   readonly folds: readonly string[]
-  /** All that may be null. */
+  /** All paths that may be null. */
   readonly places: readonly string[]
 }
 
 export interface List {
   readonly path: string
   readonly items: FieldDeclaration
-  /** Of those that refer to an Entity: their type, and how many references they are away. */
+  /** For referrers: their type, and how many references away they are. */
   readonly relation?: { readonly type: string; readonly away: number }
 }
 
@@ -47,7 +47,7 @@ const ownFields: Declarations = {
 }
 
 function pathsOf(found: readonly Found[]): Paths {
-  // Ids of two types have nothing to do with each other, and are not compared.
+  // Ids of different types are unrelated, and are not compared.
   const those = (kind: Kind | 'boolean') =>
     found.filter(([path, field]) => kindOf(field) === kind && !path.endsWith('.id')).map(([path]) => path)
   return {
@@ -66,16 +66,16 @@ function pathsOf(found: readonly Found[]): Paths {
   }
 }
 
-/** What is at a path, and how many references away. */
+/** A path, its field, and how many references away it is. */
 type Found = readonly [path: string, field: FieldDeclaration, away: number]
 
-/** Those that refer to what a reference points at. */
+/** Returns the referrers of the target of a reference. */
 function relationsOf(path: string, field: FieldDeclaration, away: number): List[] {
   if (field.type !== 'ref' || away + 2 > budget.expressionHops) return []
   return namesOf(field.target, `${path}.`, away + 2)
 }
 
-/** Those that refer to an Entity of a type, so many references away. */
+/** Returns the referrers of a type, this many references away. */
 function namesOf(target: string, prefix: string, away: number): List[] {
   return Object.entries(referring[target] ?? {}).map(([name, [type]]) => ({
     path: `${prefix}${name}`,
@@ -104,12 +104,12 @@ export function kindOf(field: FieldDeclaration): Kind | 'boolean' | undefined {
   }
 }
 
-/** Every path from here, over references too, as far as they are served. */
+/** Returns every path from here, also over references, up to the limit. */
 function walk(fields: Declarations, prefix: string, away = 0): Found[] {
   return Object.entries(fields).flatMap(([name, field]): Found[] => {
     const path = `${prefix}${name}`
     if (field.type === 'object') return [[path, field, away], ...walk(field.fields, `${path}.`, away)]
-    // Lists of references are gone through elsewhere.
+    // Lists of references are handled elsewhere.
     if (field.type === 'list' && field.items.type === 'ref') return []
     if (field.type === 'ref' && away < budget.expressionHops) {
       const target: Declarations = fieldsOf[field.target as keyof typeof fieldsOf]
@@ -129,7 +129,7 @@ const own: List = {
 }
 const ofMe: List = { ...own, path: 'me.ds' }
 export const self: Paths = { ...all, relations: [own, ofMe, ...all.relations] }
-/** Of the row and of what it refers to: what a list can be sorted by. */
+/** Paths that a list can be sorted by: of the row and of its targets. */
 export const sortable: readonly string[] = [
   ...rowPaths.filter(([, field]) => kindOf(field) !== undefined).map(([path]) => path),
   ...[...all.lists, ...all.relations, own]

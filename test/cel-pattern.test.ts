@@ -17,7 +17,7 @@ import { runs } from './runs.ts'
 
 const RUNS = runs(4000)
 
-/** Characters about which engines are known to differ, or might. */
+/** Characters that engines treat differently, or might. */
 const alphabet = [...'abkAKsSσΣςẞéÉ.-]^[\\|$(){}*+?,_0 \n\t\v\réßİ\u212aſ\ud7ff\ue000😀\u{10ffff}&~#"\'/']
 const character = fc.constantFrom(...alphabet)
 const aText = fc.string({ unit: character, maxLength: 6 })
@@ -32,7 +32,7 @@ const named = fc.constantFrom(
     .flatMap((name) => [`[:${name}:]`, `[:^${name}:]`]),
 )
 const byNumber = fc.constantFrom(...String.raw`\t \n \r \f \v \x41 \x{212A} \x{1F600} \- \\`.split(' '))
-// Where it goes the wrong way it is refused, and not asked for.
+// A range in the wrong order is refused, so the test skips it.
 const range = fc.tuple(escaped, escaped).map((ends) => ends.join('-'))
 const member = fc.oneof(escaped, character, range, shorthand, byNumber, named)
 const aClass = fc
@@ -69,7 +69,7 @@ const grammar = fc.letrec<{
 }))
 const aPattern = fc
   .tuple(fc.constantFrom('', '', '(?i)', '(?s)', '(?P<n>a|)', '(?si)'), grammar.choice, fc.boolean())
-  // Most of what is not anchored matches somewhere.
+  // Most patterns without anchors match somewhere.
   .map(([flag, inner, anchored]) => flag + (anchored ? `^(${inner})$` : inner))
 
 interface Case {

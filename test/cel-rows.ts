@@ -21,10 +21,10 @@ import { DAYS, DECIMALS, Dice, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-val
 import type { TestServer } from './harness.ts'
 
 const optional = { optional: true } as const
-/** Short enough to be looked for in each other. */
+/** Lists short enough for nested searches. */
 const short = { optional: true, max: 20 } as const
 
-/** Whoever asks. */
+/** The fields of callers. */
 export const personFields = { name: text(optional), level: integer(optional) }
 
 export const cFields = {
@@ -46,7 +46,7 @@ export const bFields = {
   c: ref('cs', { optional: true, onDelete: 'clear', as: 'bs' }),
 }
 
-/** What refers to the others. */
+/** Entities that refer to the others. */
 const dFields = {
   name: text({ optional: true, fold: true }),
   count: integer(optional),
@@ -61,7 +61,7 @@ const dFields = {
   admin: ref('admins', { optional: true, as: 'ds' }),
 }
 
-/** By which fields the others refer to a type, under which names. */
+/** For each type, its referrers: by name, their type and field. */
 export const referring: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
   cs: { bs: ['bs', 'c'], ds: ['ds', 'c'], lists: ['ds', 'cs'] },
   bs: { ds: ['ds', 'b'] },
@@ -69,7 +69,7 @@ export const referring: Readonly<Record<string, Readonly<Record<string, readonly
   admins: { ds: ['ds', 'admin'] },
 }
 
-/** Every kind of field, there or not, by itself, in objects, in lists, and behind references. */
+/** Every kind of field, present or not: at the top, in objects, in lists, and behind references. */
 export const rowFields = {
   name: text({ fold: true }),
   word: text({ optional: true, sort: 'fold' }),
@@ -136,7 +136,7 @@ export const fieldsOf = {
   ds: dFields,
 }
 
-/** With one more type of the same fields for each rule, which says who may read it. */
+/** Declares one more type with the same fields for each rule, as its read rule. */
 export function declarationWith(rules: readonly string[]) {
   const more = rules.map(
     (rule, at) => [`rows_${at}`, entity({ fields: rowFields, access: { read: rule } })] as const,
@@ -164,7 +164,7 @@ type Body = Record<string, unknown>
 export const ROWS = 60
 const OTHERS = 10
 
-/** Fills `cs` and `bs`, some of which are deleted again. */
+/** Fills `cs` and `bs`, and deletes some of them. */
 export async function fillTargets(server: TestServer): Promise<void> {
   const dice = new Dice(1)
   const cs = Array.from({ length: OTHERS }, () => cBody(dice))
@@ -179,7 +179,7 @@ export async function fillRows(server: TestServer, type: string): Promise<void> 
   await server.expect(201, 'POST', `/api/${type}/`, rows)
 }
 
-/** Fills `ds` with what refers to rows of a type, to the others, and to those who ask. */
+/** Fills `ds` with Entities that refer to rows of a type, to the others, and to the callers. */
 export async function fillReferring(
   server: TestServer,
   type: string,
@@ -190,7 +190,7 @@ export async function fillReferring(
   await server.expect(201, 'POST', '/api/ds/', ds)
 }
 
-/** What refers to them does not any more. */
+/** Deletes some targets, which clears the references to them. */
 export async function removeTargets(server: TestServer): Promise<void> {
   for (const path of ['cs/2', 'cs/5', 'bs/3', 'bs/7']) await server.expect(200, 'DELETE', `/api/${path}/`)
 }
@@ -241,7 +241,7 @@ function dBody(dice: Dice, type: string, people: readonly Body[]): Body {
     c: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
     b: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
     cs: [...ids].map((id) => ({ id })),
-    // Some have many, and some none.
+    // Some targets have many referrers, and some have none.
     [type]: dice.maybe(() => ({ id: 1 + dice.below(ROWS / 2) })),
     ...dice.one([...people, {}, {}]),
   }

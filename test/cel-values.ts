@@ -1,4 +1,4 @@
-/** Texts that compare, count or quote differently where somebody is careless. */
+/** Texts that careless code compares, counts or quotes wrongly. */
 export const TEXTS = [
   '',
   ' ',
@@ -99,7 +99,7 @@ export const TIMES = [
   '9999-12-31T23:59:59.999Z',
 ]
 
-/** The same values in the same places in every run: a mulberry32, for which any seed is as good. */
+/** A random generator with a fixed seed (mulberry32), so that every run has the same values. */
 export class Dice {
   #state: number
 
@@ -118,7 +118,7 @@ export class Dice {
     return from[this.below(from.length)] as Of
   }
 
-  /** Not there every third time. */
+  /** Returns null every third time. */
   maybe<Of>(make: () => Of): Of | null {
     return this.below(3) === 0 ? null : make()
   }

@@ -1,31 +1,31 @@
 import type { FieldDeclaration } from '../src/declare/define.ts'
 import type { Decimal, Numeric } from './cel-arithmetic.ts'
 
-/** What a value is; `null` is one that is not there, and the truth of what is not known. */
+/** A value of the evaluator; `null` is a missing value, and an unknown truth. */
 export type Value =
   | null
   | boolean
   | { readonly is: 'text'; readonly text: string }
   | { readonly is: 'number'; readonly number: Numeric }
-  /** A date is the instant at which its day begins in UTC. */
+  /** A time. A date is the start of its day in UTC. */
   | { readonly is: 'time'; readonly ms: number }
   | { readonly is: 'duration'; readonly ms: number }
   | { readonly is: 'list'; readonly items: readonly Value[] }
   | { readonly is: 'thing'; get(name: string): Value }
-  /** Any JSON, of which it is only known that it is there. */
+  /** Any JSON, of which only the presence is known. */
   | { readonly is: 'json' }
 
 export type Json = Readonly<Record<string, unknown>>
 type Declarations = Readonly<Record<string, FieldDeclaration>>
 
-/** What is declared, and what there is. */
+/** The declaration and the data that the evaluator sees. */
 export interface World {
   fieldsOf(type: string): Declarations
-  /** An Entity that is live, as the API answers it. */
+  /** Returns a live Entity, as the API answers it. */
   find(type: string, id: number): Json | undefined
-  /** Those that refer to an Entity by a name, all live; undefined where nothing has that name. */
+  /** Returns the live referrers of an Entity under a name; undefined if there is no such name. */
   referring?(type: string, id: number, name: string): Referring | undefined
-  /** Whoever asks: the login type with its user type, and the Entity. */
+  /** The caller: the login type with its user type, and the Entity. */
   readonly me: { readonly type: string; readonly userType: string; readonly entity: Json } | null
 }
 
@@ -113,7 +113,7 @@ function referenceOf(type: string, id: number, world: World): Thing {
   }
 }
 
-/** The digits of a decimal. */
+/** Returns the digits of a decimal. */
 export function decimalIn(text: string): Decimal {
   const [whole = '', fraction = ''] = text.split('.')
   return { digits: BigInt(whole + fraction), scale: fraction.length }

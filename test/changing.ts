@@ -6,7 +6,7 @@ import { tablesOf } from '../src/plan/tables/schema.ts'
 import { preview } from '../src/store/migration/migrate.ts'
 import { TestServer } from './harness.ts'
 
-/** Servers on databases of this store, for tests that start them with one declaration after another. */
+/** Starts servers on databases of this store, for tests that change the declaration. */
 export function changing(store: string) {
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))

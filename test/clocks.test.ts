@@ -5,7 +5,7 @@ import { Glob } from 'bun'
 
 const src = join(import.meta.dir, '..', 'src')
 
-/** Who asks the wall clock, and why nothing else will do. `src/clock.ts` says which clock is for what. */
+/** The files that may read the wall clock, and why. `src/clock.ts` says which clock to use for what. */
 const allowed: Readonly<Record<string, string>> = {
   'account/challenges.ts': 'held against its limit by hasPassed',
   'account/temporary.ts': 'a time that people are told; held against its limit by hasPassed',

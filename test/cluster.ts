@@ -6,17 +6,17 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-/** The PostgreSQL that the environment names, or else one of our own with these settings, gone when we are, however we go. */
+/** Returns the PostgreSQL that the environment names, or starts one with these settings. It ends with this process. */
 export async function startCluster(variable: string, settings: readonly string[]): Promise<Cluster> {
   const named = process.env[variable]
   if (named) return { url: named, stop: async () => {} }
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'postgres-cluster.ts'), ...settings], {
-    // As root it is another user that must be able to be here.
+    // If this is root, PostgreSQL runs as another user, who must be able to enter the folder.
     cwd: tmpdir(),
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'pipe',
-    // Ctrl-C is for us: it has its own way to notice that we are gone.
+    // Ctrl-C must only reach this process: PostgreSQL ends when its stdin does.
     detached: true,
   })
   child.unref()

@@ -19,7 +19,7 @@ import { onStore } from './harness.ts'
 
 const some = { optional: true } as const
 
-/** A default of every kind that has one; each can be told from all else in the documents. */
+/** A default of every kind. Each is recognisable in the documents. */
 const fields = (rule: object, mark: number) => ({
   word: text({ default: `canary-${mark}`, ...rule }),
   count: integer({ default: 7_000_000 + mark, ...rule }),
@@ -43,7 +43,7 @@ const hidden = [
   ['only for its owner', { read: 'id == me.id' }, 13],
 ] as const
 
-/** The types whose defaults strangers must not learn, since they read none of its Entities. */
+/** The types whose defaults strangers must not learn, because they may read none of their Entities. */
 const unread = [
   ['only created by strangers', { create: everyone, read: 'me.type == "staff"' }, 14],
   ['only created by strangers, and read by the signed in', { create: everyone, read: 'me != null' }, 15],

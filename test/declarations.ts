@@ -24,13 +24,13 @@ import {
 /** The admins of most tests. */
 const admins = entity({ login: { userType: 'admin' }, fields: {} })
 
-/** These Entity types, and admins before them. */
+/** Declares these Entity types, and admins before them. */
 export function withAdmins<const E extends AppDeclaration['entities']>(
   entities: E,
   more: Pick<AppDeclaration, 'journal' | 'trash'> = {},
 ) {
   const all: AppDeclaration['entities'] = { admins, ...entities }
-  // What E is, nobody knows here: TypeScript checks its names where they are literal.
+  // The type E is generic here: TypeScript checks names where it is known.
   return app({ admins: 'admins', entities: all, ...more }) as AppDeclaration<{ admins: typeof admins } & E>
 }
 
@@ -43,7 +43,7 @@ const open = {
   restore: signedIn,
 } as const
 
-/** Whoever is signed in may do everything but purge. */
+/** Signed-in users may do everything except purge. */
 export const forUsers = { ...open, history: signedIn } as const
 
 /** One type, whose fields change from test to test. */
@@ -51,7 +51,7 @@ export function things(fields: EntityDeclaration['fields'], more: Partial<Entity
   return withAdmins({ things: entity({ fields, ...more }) })
 }
 
-/** Users that anybody can sign up as. */
+/** Users, with open sign-up. */
 export const users = entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } })
 
 /** Users that log in, and bookings with nested objects and references. */
@@ -100,7 +100,7 @@ export const bookings = app({
   },
 })
 
-/** One of every type of field, each of them optional but for the name. */
+/** One field of every type, all optional except the name. */
 export const everything = app({
   admins: 'admins',
   entities: {

@@ -14,7 +14,7 @@ import { pages, readPage } from './markdown.ts'
 
 const { app, choice, datetime, entity, ref, text } = takeback
 
-/** What the examples of the docs take for granted. */
+/** Entity types that the examples in the docs assume. */
 const around = {
   admins: entity({ login: { userType: 'admin' }, fields: {} }),
   users: entity({ login: { userType: 'user' }, fields: {} }),
@@ -23,7 +23,7 @@ const around = {
   rooms: entity({ fields: { title: text() } }),
 }
 
-/** Fields for an example that only says `access`. */
+/** Fields for an example that only declares `access`. */
 const fields = {
   owner: ref('users'),
   author: ref('users', { optional: true }),
@@ -36,7 +36,7 @@ const blocksIn = (file: string) => {
   return [...source.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
 }
 
-/** An example as the whole declaration that it is a part of. */
+/** Completes an example to a whole declaration. */
 function declarationOf(block: string): unknown {
   const whole = block.match(/export default ([\s\S]*)$/)
   const consts = block.match(/^const .*$/gm)?.join('\n') ?? ''
@@ -50,7 +50,7 @@ function declarationOf(block: string): unknown {
   return new Function(...Object.keys(names), `${consts}\nreturn (${source})`)(...Object.values(names))
 }
 
-/** Commands and flags that stand in the text, as `takeback undo --actor users/3`. */
+/** Commands and flags in the text, such as `takeback undo --actor users/3`. */
 const inline = pages.flatMap((page) => {
   const text = readPage(page).replace(/^```[\s\S]*?^```$/gm, '')
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => ({

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestServer } from './harness.ts'
 
-/** Everything that the tables of a database hold, as one text, those of its full text search included. */
+/** Returns the content of all tables of a database as one text, including the search index. */
 export async function dumpOf(server: TestServer, store: string): Promise<string> {
   const database = await server.database()
   database.keepOpen?.(true)
@@ -31,7 +31,7 @@ async function dumpTables(server: TestServer, store: string): Promise<string> {
     .join('\n')
 }
 
-/** The bytes of the files of a server's folder: where the database is a file, that and its log. */
+/** Returns the bytes of all files in a server's folder: for SQLite, the database and its log. */
 export function filesOf(server: TestServer): Buffer {
   return Buffer.concat(readdirSync(server.folder).map((name) => readFileSync(join(server.folder, name))))
 }

@@ -6,7 +6,7 @@ import { eventually } from './harness.ts'
 import { example, LOGIN, login, run, serve } from './process/process.ts'
 import { Wire } from './wire.ts'
 
-/** A primary that answers only once its standby has what it wrote, and that standby. */
+/** A primary that acknowledges writes only once its standby has them, and that standby. */
 interface Pair {
   readonly primary: { readonly url: string; readonly pid: number }
   readonly standby: { readonly url: string }
@@ -33,7 +33,7 @@ async function startPair(): Promise<Pair> {
   }
 }
 
-/** Asks one of the two directly; if told so, until it answers this. */
+/** Queries one of the two directly, if necessary until the rows are as expected. */
 async function ask(url: string, text: string, until: (rows: any) => boolean = () => true): Promise<any> {
   const sql = new SQL(url, { max: 1 })
   try {
@@ -47,20 +47,20 @@ async function ask(url: string, text: string, until: (rows: any) => boolean = ()
   }
 }
 
-/** A room as a client was told that it stands: whatever was acknowledged must be there, and nothing twice. */
+/** A room as a client knows it: every acknowledged write must be there, and none twice. */
 interface Room {
   readonly id: number
   readonly title: string
-  /** The version of the last write that was acknowledged. */
+  /** The version of the last acknowledged write. */
   version: number
-  /** Writes that were answered 503: done or not. */
+  /** Writes that were answered with 503, and may or may not be done. */
   unknown: number
 }
 
-/** Between the rounds of a client, so that the machine is not busy with nothing else. */
+/** The pause between the rounds of a client, so that the machine can do something else. */
 const PAUSE_MS = 50
 
-/** Clients that create, change and batch all the time, and know what was acknowledged. */
+/** Clients that create, change and batch all the time, and record what was acknowledged. */
 class Clients {
   readonly rooms: Room[] = []
   readonly statuses = new Set<number>()
@@ -118,7 +118,7 @@ class Clients {
     await Promise.all(this.#all)
   }
 
-  /** Rooms that are not among the rows as they were acknowledged. */
+  /** Returns the rooms whose rows do not match what was acknowledged. */
   lost(rows: readonly { title: string; version: number | string }[]): Room[] {
     const versions = Map.groupBy(rows, ({ title }) => title)
     return this.rooms.filter(({ title, version, unknown }) => {
@@ -133,16 +133,16 @@ async function health(url: string): Promise<number> {
   return (await fetch(`${url}/api/health`, { headers: { Accept: '*/*' } })).status
 }
 
-/** How the primary is lost: it is killed, or its network is cut and it goes on. */
+/** How the primary is lost: it is killed, or its network is cut while it keeps running. */
 export type Loss = 'killed' | 'cut off'
 
 type Server = Awaited<ReturnType<typeof serve>>
 
-/** A server on a primary and its standby, with a way to the primary that can be cut. */
+/** A server on a primary and its standby. The connection to the primary can be cut. */
 class Stage {
   readonly #pair: Pair
   readonly #wire: Wire
-  /** Both of them, as a server is given them. */
+  /** The address of both, as given to a server. */
   readonly #database: readonly string[]
   readonly #servers: Server[] = []
 
@@ -154,7 +154,7 @@ class Stage {
     this.#database = ['--database', `${address}?target_session_attrs=read-write`]
   }
 
-  /** The order in which an address names them. */
+  /** `first` is the one that the address names first. */
   static async set(first: 'primary' | 'standby'): Promise<Stage> {
     const pair = await startPair()
     const { hostname, port } = new URL(pair.primary.url)
@@ -169,7 +169,7 @@ class Stage {
     return stage
   }
 
-  /** With so many seconds for a statement and for a connection. */
+  /** Starts a server with this timeout for statements and connections. */
   async serve(seconds: number): Promise<Server> {
     const times = ['statement', 'connect'].flatMap((what) => [`--${what}-timeout`, `${seconds}`])
     const limits = [...times, '--rate-limit', 'writes=off']
@@ -183,18 +183,18 @@ class Stage {
     else this.#wire.silence()
   }
 
-  /** When it has happened. */
+  /** Promotes the standby. Returns when that was done. */
   async promote(): Promise<number> {
     await this.ask('SELECT pg_promote()')
     return performance.now()
   }
 
-  /** If it still runs, it does not know that it has a successor. */
+  /** Reconnects the old primary. If it still runs, it does not know that it has a successor. */
   oldPrimaryComesBack(): void {
     this.#wire.heal()
   }
 
-  /** Of the former standby. */
+  /** Queries the former standby. */
   ask(text: string): Promise<any> {
     return ask(this.#pair.standby.url.replace(/[^/]*$/, 'app'), text)
   }
@@ -212,14 +212,14 @@ class Stage {
 }
 
 /**
- * The primary is lost under load, and the standby promoted: nothing but 503 in between, and all that was ever
- * acknowledged is there afterwards. Tells how long the server took to be back after the promotion, in milliseconds.
+ * Loses the primary under load, and promotes the standby: there must be nothing but 503 in between, and every
+ * acknowledged write afterwards. Returns how long the server took after the promotion, in milliseconds.
  */
 export async function failOver(loss: Loss): Promise<number> {
-  // What is cut off comes back: it must not be taken for coming first.
+  // A primary that was cut off returns: it must not be used again, although the address names it first.
   const stage = await Stage.set(loss === 'killed' ? 'standby' : 'primary')
   try {
-    // Who is cut off is noticed by nothing but the time; a killed one at once, however busy the machine is.
+    // A cut connection is only noticed by its timeout; a killed primary at once, however busy the machine is.
     const seconds = loss === 'killed' ? 3 : 1
     const { url } = await stage.serve(seconds)
     const clients = new Clients(url, await login(url))
@@ -246,7 +246,7 @@ export async function failOver(loss: Loss): Promise<number> {
   }
 }
 
-/** Another server that starts now goes to the new primary too. */
+/** Expects that another server, started now, also uses the new primary. */
 async function expectSuccessor(stage: Stage, seconds: number): Promise<void> {
   const { url } = await stage.serve(seconds)
   const body = JSON.stringify({ title: 'successor', beds: 1 })

@@ -25,30 +25,30 @@ export { isDeep, runs } from './runs.ts'
 export interface TestDatabase {
   readonly url: string
   /**
-   * Looks at the database itself, past the server: for side effects that no answer shows.
-   * `$1` is the first of the values. All databases answer alike: numbers, texts and null.
+   * Queries the database directly, past the server: for side effects that no answer shows. `$1` is the first of the
+   * values. All databases return the same types: numbers, texts and null.
    */
   query(text: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>
-  /** While a server runs on it, a file need not be opened anew for every look at it. Without one, nobody may hold it. */
+  /** Keeps a file open while a server runs on it, instead of opening it for every query. Without one, it is closed. */
   keepOpen?(keep: boolean): void
   remove(): Promise<void>
 }
 
 interface TestStore {
-  /** Makes ready what all databases of this store share; takes longer than a test may. */
+  /** Prepares what all databases of this store share. It may take longer than a test. */
   prepare?(): Promise<unknown>
   make(folder: string): Promise<TestDatabase>
-  /** One with Takeback's own tables in it, where that is cheaper than to make them at the start. */
+  /** Makes a database with Takeback's own tables, if that is cheaper than creating them at the start. */
   makePrepared?(): Promise<TestDatabase>
 }
 
-/** The databases that every API test runs on. A new one is a new name here, and a way to make an empty one. */
+/** The databases that every API test runs on. To add one, add its name, and a way to make an empty one. */
 const stores: Record<string, TestStore> = {
   sqlite: { make: async (folder) => sqliteFile(join(folder, 'test.db')) },
   postgres: { prepare: startPostgres, make: () => newPostgresDatabase(), makePrepared: newPreparedDatabase },
 }
 
-/** Whether this run has databases of this kind. */
+/** Whether this run tests this store. */
 export function isTested(store: string): boolean {
   return !isFast || store === 'sqlite'
 }
@@ -56,18 +56,18 @@ export function isTested(store: string): boolean {
 /** A test that takes seconds by its nature: many rows, a thousand types. */
 export const giant = test.skipIf(isFast)
 
-/** All of them in a deep run, otherwise every nth, from one of the first on; never none. */
+/** Returns all items in a deep run, otherwise every nth, starting at `from`; never none. */
 export function sample<T>(all: readonly T[], nth: number, from = 0): readonly T[] {
   const first = from % Math.min(nth, all.length)
   return isDeep ? all : all.filter((_, at) => at % nth === first)
 }
 
-/** Where a sample begins on this store: each store tries others of what hardly depends on the database. */
+/** Where a sample starts on this store: for tests that hardly depend on the database, each store tries other items. */
 export function sampleStart(store: string): number {
   return Object.keys(stores).indexOf(store)
 }
 
-/** A new database; what is a file lies in the folder, and goes with it. */
+/** Makes a database. A file is in the folder, and is removed with it. */
 export async function newDatabase(store: string, folder: string): Promise<TestDatabase> {
   const made = await stores[store]?.make(folder)
   if (made === undefined) throw new Error(`no store ${store}`)
@@ -76,7 +76,7 @@ export async function newDatabase(store: string, folder: string): Promise<TestDa
 
 export interface Sent {
   readonly body?: unknown
-  /** Sent as it is, in place of `body`. */
+  /** Sent as it is, instead of `body`. */
   readonly raw?: string | Uint8Array
   readonly token?: string | null
   readonly headers?: Record<string, string>
@@ -92,12 +92,12 @@ export interface Received {
 export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' }
 
 /**
- * A busy machine takes longer for a statement than a user would wait. A new connection costs PostgreSQL six milliseconds
- * of a core, and a server at its start would open ten. Two transactions and what reads beside them need three.
+ * A busy machine may take longer for a statement than the usual timeout. A connection costs PostgreSQL six milliseconds
+ * of processor time, and a starting server would open ten. Two transactions and a read beside them need three.
  */
 const PATIENT = { 'statement-timeout': '60', pool: '3' }
 
-/** For tests of what happens side by side: as many connections as a real server has. */
+/** For tests of concurrency: as many connections as a real server has. */
 export const FULL_POOL = { pool: '10' }
 
 /** A real server on a real socket and a real, empty database. */
@@ -112,7 +112,7 @@ export class TestServer {
   #stopped: Running | undefined
   adminToken = ''
 
-  /** On a database that is there already, if it is given. */
+  /** Uses the given database, or makes an empty one. */
   constructor(
     store: string,
     declaration: AppDeclaration,
@@ -129,12 +129,12 @@ export class TestServer {
     return readConfig({ database: (await this.#open()).url }, {}).database
   }
 
-  /** The database as a Store, past the server. */
+  /** Opens the database as a Store, past the server. */
   async openStore(): Promise<Store> {
     return openStore(await this.location())
   }
 
-  /** Made when it is first asked for: empty, unless the server has started. */
+  /** Returns the database. It is made on first use, and empty unless the server has started. */
   database(): Promise<TestDatabase> {
     return this.#open()
   }
@@ -143,7 +143,7 @@ export class TestServer {
     return (await this.#open()).url
   }
 
-  /** What the running server works with. */
+  /** The context of the running server. */
   get context(): Context {
     if (this.#running === undefined) throw new Error('not running')
     return this.#running.context
@@ -158,7 +158,7 @@ export class TestServer {
     return this.#database
   }
 
-  /** Tests go back and forth between declarations; who starts a real server is asked to mean it. */
+  /** `back` allows older declarations: tests switch back and forth, while a real start must be told to. */
   async start({ back = true } = {}): Promise<void> {
     this.#database ??= stores[this.store]?.makePrepared?.()
     const opened = await this.#open()
@@ -179,7 +179,7 @@ export class TestServer {
     this.adminToken = body.token
   }
 
-  /** A second time would take as long as the first. */
+  /** Stops the server, once: a second stop would take as long as the first. */
   async stop(): Promise<void> {
     if (this.#stopped === this.#running) return
     this.#stopped = this.#running
@@ -187,12 +187,12 @@ export class TestServer {
     await this.#running?.close()
   }
 
-  /** As before a stop: it goes on serving for so long. */
+  /** Drains the server, as before a stop: it keeps serving for this long. */
   async drain(ms: number): Promise<void> {
     await this.#running?.drain(ms)
   }
 
-  /** Starts anew, with another declaration. */
+  /** Starts again, with another declaration if it is given. */
   async restart(declaration: AppDeclaration = this.#declaration, { back = true } = {}): Promise<void> {
     await this.stop()
     this.#running = undefined
@@ -206,7 +206,7 @@ export class TestServer {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** As the admin, unless another token, or `null` for none, is given. */
+  /** Calls as the admin, or with another token; `null` for none. */
   async call(
     method: string,
     path: string,
@@ -232,7 +232,7 @@ export class TestServer {
     }
   }
 
-  /** A call that must answer with this status; gives its body. */
+  /** Makes a call that must have this status. Returns its body. */
   async expect(
     status: number,
     method: string,
@@ -245,7 +245,7 @@ export class TestServer {
     return received.body
   }
 
-  /** Adds a member of a login type, as the admin: its id. */
+  /** Adds a user of a login type, as the admin. Returns the id. */
   member(entity: string, fields: Record<string, unknown>): Promise<number> {
     const body = { password: ADMIN.password, ...fields }
     const { admins } = this.#declaration
@@ -254,7 +254,7 @@ export class TestServer {
     return addMember(this, entity, { body, actor })
   }
 
-  /** Adds one, and logs in: its id and token. */
+  /** Adds a user, and logs in. */
   async user(entity: string, fields: Record<string, unknown>): Promise<{ id: number; token: string }> {
     const id = await this.member(entity, fields)
     const login = { email: fields.email, password: fields.password ?? ADMIN.password }
@@ -274,14 +274,14 @@ export class TestServer {
 
 const models = new WeakMap<AppDeclaration, Model>()
 
-/** A Model never changes: all databases and all starts of a declaration share one. */
+/** All databases and starts of a declaration share one Model, which never changes. */
 function modelOf(declaration: AppDeclaration): Model {
   const model = models.get(declaration) ?? resolve(declaration)
   models.set(declaration, model)
   return model
 }
 
-/** Those that are named as variables of the environment are. */
+/** Splits settings into flags and environment variables, by their names. */
 function settingsIn(all: Record<string, string>): Record<'flags' | 'environment', Record<string, string>> {
   const isVariable = ([name]: [string, string]) => name.startsWith('TAKEBACK_')
   const entries = Object.entries(all)
@@ -299,7 +299,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Runs the tests of a feature once for each database, each with a server of its own. */
+/** Runs the tests of a feature once per database, each with its own server. */
 export function onEveryStore(
   feature: string,
   declaration: AppDeclaration,
@@ -309,12 +309,12 @@ export function onEveryStore(
   onEveryStoreByHand(feature, (store) => withServer(store, declaration, tests, flags))
 }
 
-/** For tests that start servers of their own on it. */
+/** For tests that start their own servers. */
 export function onEveryStoreByHand(feature: string, tests: (store: string) => void): void {
   for (const store of Object.keys(stores)) onStoreByHand(store, feature, tests)
 }
 
-/** For what goes from one database to the other kind, both ways. */
+/** For tests that go from one kind of database to the other, both ways. */
 export function betweenStores(feature: string, tests: (store: string, other: string) => void): void {
   const both = Object.keys(stores)
   if (!both.every(isTested)) return
@@ -326,8 +326,8 @@ export function betweenStores(feature: string, tests: (store: string, other: str
 }
 
 /**
- * For what sees only HTTP, such as the console: the tests of the API show that all databases answer alike. Some features
- * are tested on one database, some on the other; in a deep run all of them are tested on all.
+ * For features that see only HTTP, such as the console: the API tests show that all databases answer alike. Some are
+ * tested on one database, some on the other; in a deep run each is tested on all.
  */
 export function onOneStore(
   store: 'sqlite' | 'postgres',
@@ -340,7 +340,7 @@ export function onOneStore(
   else onStoreByHand(store, feature, () => withServer(store, declaration, tests, flags))
 }
 
-/** For what only one database has, or only one can be made to do. */
+/** For features of one database, or failures that only one can be made to show. */
 export function onStore(
   store: 'sqlite' | 'postgres',
   feature: string,
@@ -350,7 +350,7 @@ export function onStore(
   onStoreByHand(store, feature, () => withServer(store, declaration, tests))
 }
 
-/** The same, for tests that start servers of their own on it. */
+/** The same, for tests that start their own servers. */
 export function onStoreByHand(store: string, feature: string, tests: (store: string) => void): void {
   if (!isTested(store)) return
   describe(`${feature} on ${store}`, () => {
@@ -375,24 +375,24 @@ function withServer(
   tests(server)
 }
 
-/** Waits until a server that clears out what is old has done so for the first time, which it does soon after its start. */
+/** Waits for the first pass of retention, which a server makes soon after its start. */
 export async function firstPass(server: TestServer): Promise<void> {
   await eventually(
     async () => (await server.query("SELECT 1 FROM takeback_meta WHERE key = 'marks'")).length > 0,
   )
 }
 
-/** Waits until something holds, however long that takes: only the time limit of the test ends it. */
+/** Waits until something holds. Only the time limit of the test ends it. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await Bun.sleep(20)
 }
 
-/** The operation that a write was; empty where nothing was written. */
+/** Returns the id of the operation; empty if nothing was written. */
 export function operationOf({ headers }: Pick<Received, 'headers'>): string {
   return headers.get('Takeback-Operation') ?? ''
 }
 
-/** The errors of a 422, and nothing else. */
+/** Expects a 422 with exactly these errors. */
 export function expectInvalid(received: Received, errors: Record<string, string[]>): void {
   expect(received.status).toBe(422)
   expect(received.body).toEqual({ message: 'Invalid Data', errors, code: 'invalid_data' })

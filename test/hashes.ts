@@ -2,9 +2,9 @@ import { afterAll, beforeAll } from 'bun:test'
 import { decoy } from '../src/account/passwords.ts'
 
 /*
- * A hash as strong as the server's takes a core for a thirtieth of a second, at each sign-up and login. In the process of
- * the tests Bun makes weak ones instead, and the hash in the place of nobody's is as weak. Nothing else differs: a hash
- * says itself how it is to be verified.
+ * A hash as strong as the server's takes a thirtieth of a second of processor time, at each sign-up and login. In the
+ * process of the tests, Bun makes weak hashes instead, and the decoy hash is as weak. Nothing else differs: a hash
+ * contains the parameters for its verification.
  */
 
 const { hash, verify } = Bun.password
@@ -12,7 +12,7 @@ const { hash, verify } = Bun.password
 const weakHash: typeof hash = (secret) =>
   hash.call(Bun.password, secret, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 })
 
-/** No secret belongs to it either. */
+/** The decoy, which belongs to no secret either. */
 const weakDecoy = decoy.replace(/m=\d+,t=\d+/, 'm=8,t=1')
 
 const weakVerify: typeof verify = (secret, hashed, algorithm) =>
@@ -22,7 +22,7 @@ export function weakenHashes(): void {
   Object.assign(Bun.password, { hash: weakHash, verify: weakVerify })
 }
 
-/** For a file that is about the strength of hashes, or about the time that they take. */
+/** For a file about the strength of hashes, or the time that they take. */
 export function withStrongHashes(): void {
   beforeAll(() => {
     Object.assign(Bun.password, { hash, verify })

@@ -4,14 +4,14 @@ import { withAdmins } from './declarations.ts'
 const own = 'owner.id == me.id'
 const staff = 'me.type == "staff"'
 
-/** What somebody with an account, and no more than that, tries to get at. */
+/** A declaration with data that an attacker with an ordinary account tries to reach. */
 export const hostile = withAdmins({
   companies: entity({ fields: { name: text() }, access: { read: 'id == me.company.id' } }),
   users: entity({
     login: { userType: 'user' },
     fields: {
       company: ref('companies', { optional: true }),
-      // Not even one's own: that of those whom one manages.
+      // Users do not even see their own rating, only those of users whom they manage.
       rating: integer({ optional: true, read: 'manager.id == me.id' }),
       manager: ref('users', { optional: true }),
       phone: text({ optional: true, write: 'id == me.id' }),
@@ -36,7 +36,7 @@ export const hostile = withAdmins({
       history: own,
     },
   }),
-  // Whoever may change it need not be whoever may read it.
+  // All users may change it, but only the owner may read it.
   boards: entity({
     fields: { title: text(), owner: ref('users') },
     access: {
@@ -48,7 +48,7 @@ export const hostile = withAdmins({
       purge: signedIn,
     },
   }),
-  // All to be read, but who wrote them, and for whom, only by those who did.
+  // Everybody may read them, but only the owner sees the recipients and the grade.
   letters: entity({
     fields: {
       title: text(),
@@ -59,7 +59,7 @@ export const hostile = withAdmins({
     },
     access: { create: own, read: everyone, update: own, delete: own },
   }),
-  // Seen by those who work for the same company as their owner: a rule that goes over references on both sides.
+  // Visible if owner and holder are of the same company: a rule with references on both sides.
   papers: entity({
     fields: { title: text(), owner: ref('users'), holder: ref('users') },
     access: { read: 'owner.company.id == holder.company.id && !(owner.company.id == holder.rating)' },

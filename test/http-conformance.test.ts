@@ -3,19 +3,18 @@ import { eventually } from './harness.ts'
 import { chunked, exchange, head, type Segment } from './raw.ts'
 
 /**
- * What Bun's server does with requests as bytes, beside anything of ours. Some of it we rely on, some of it we work
- * around. A failing test after an upgrade of Bun shows what has changed: see what that means for `src/serve/http/`, then
- * write down the new behaviour here.
+ * How Bun's own server handles requests as bytes. We rely on some of it, and work around some. If a test fails after an
+ * upgrade of Bun, see what the change means for `src/serve/http/`, then write down the new behaviour here.
  */
 
-/** What a handler sees of a request. */
+/** The part of a request that a handler sees. */
 interface Handled {
   readonly method: string
   readonly url: string
   readonly host: string | null
   readonly length: string | null
   readonly body: string
-  /** One turn of the event loop after the body has come. */
+  /** Whether it was aborted, one turn of the event loop after the body has come. */
   readonly aborted: boolean
 }
 
@@ -43,7 +42,7 @@ interface Found {
   readonly handled: readonly Partial<Handled>[]
 }
 
-/** Waits for as many answers as are expected, or for the end of the connection where that is; then for a moment more. */
+/** Waits for the expected number of answers, or for the expected end of the connection; then a moment longer. */
 async function found(
   segments: readonly Segment[],
   expected: { readonly answers: number; readonly closed: boolean },
@@ -67,7 +66,7 @@ const raw = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`
 const length = (text: string) => ({ 'Content-Length': text })
 const CHUNKED = { 'Transfer-Encoding': 'chunked' }
 
-/** Name, bytes, answers, whether the connection ends, and what the handler gets to see. */
+/** Name, bytes, answers, whether the connection ends, and what the handler sees. */
 type Case = readonly [string, readonly Segment[], readonly number[], boolean, readonly Partial<Handled>[]]
 
 function hold(cases: readonly Case[]): void {
@@ -187,7 +186,7 @@ test('a client that goes is noticed', async () => {
 
 describe('what we work around', () => {
   hold([
-    // readBytes: a length is believed only where it is one plain number.
+    // readBytes: a length is only trusted if it is one plain number.
     [
       'two equal lengths are one list',
       [post(length('5\r\nContent-Length: 5'), 'hello')],
@@ -195,7 +194,7 @@ describe('what we work around', () => {
       false,
       [{ length: '5, 5', body: 'hello' }],
     ],
-    // refuseAbandoned: the signal tells, one turn later.
+    // refuseAbandoned: the signal is set one turn later.
     [
       'a trailer is refused after the body was handed out',
       [post(CHUNKED, '5\r\nhello\r\n0\r\nX: y\r\n\r\n')],
@@ -283,7 +282,7 @@ describe('what we work around', () => {
       true,
       [{ method: 'CONNECT' }],
     ],
-    // docs/instances.md: nothing of ours is asked.
+    // docs/instances.md: none of our code runs.
     [
       'an unknown method ends the connection without an answer',
       [raw('FOO /a HTTP/1.1', 'Host: x')],

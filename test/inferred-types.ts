@@ -21,7 +21,7 @@ import {
   text,
 } from '../src/takeback.ts'
 
-/** What TypeScript makes of declarations. Nothing here runs: the type check is the test. */
+/** The types that TypeScript infers from declarations. Nothing here runs: the type check is the test. */
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Same<A, B>) => {}
@@ -188,7 +188,7 @@ entity({ fields: { name: text() }, acces: {} })
 // @ts-expect-error: a hook that does not exist.
 entity({ fields: { name: text() }, before: { creat() {} } })
 
-// What the server sets cannot be sent, and computed fields only come back.
+// Fields that the server sets cannot be sent, and computed fields only come back.
 const audits = entity({
   fields: {
     by: ref('users', { default: me }),

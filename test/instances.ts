@@ -13,7 +13,7 @@ import { type ShiftedClock, shiftedClock } from './shifted-clock.ts'
 
 export const declaration = app({ entities: { notes: entity({ fields: { text: text() } }) } })
 
-/** An instance that does nothing but background work. */
+/** An instance that only does background work. */
 export interface Instance {
   readonly runner: Runner
   readonly store: Store
@@ -69,7 +69,7 @@ export class Instances {
     return this.#clock
   }
 
-  /** Of work or a queue that no other test has. */
+  /** Returns a name of work or a queue that no other test uses. */
   newName(what: string): string {
     return `${what} ${++this.#names}`
   }
@@ -94,7 +94,7 @@ export class Instances {
     return made
   }
 
-  /** Each with the same work. */
+  /** Starts several instances with the same work. */
   async several(
     number: number,
     prepare: (one: Instance, at: number) => void,
@@ -113,7 +113,7 @@ export class Instances {
     return this.database.query('SELECT * FROM takeback_tasks WHERE queue = $1 ORDER BY id', queue)
   }
 
-  /** The row of recurring work. */
+  /** Returns the row of recurring work. */
   async work(name: string): Promise<Row> {
     return (await this.database.query('SELECT * FROM takeback_work WHERE name = $1', name))[0] ?? {}
   }

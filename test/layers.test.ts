@@ -6,7 +6,7 @@ import { Glob, Transpiler } from 'bun'
 const src = join(import.meta.dir, '..', 'src')
 const files = [...new Glob('**/*.ts').scanSync(src)].filter((file) => !file.endsWith('.test.ts'))
 
-/** The parts, from the ground up: each imports from those before it alone. */
+/** The parts, from the bottom up: each imports only from those before it. */
 const parts = [
   'packaging',
   'budget',
@@ -33,7 +33,7 @@ const parts = [
   'app',
   'cli',
 ]
-/** What is below a part, and still none of its business. */
+/** For each part, the parts below it that it must not import. */
 const shut: Record<string, readonly string[]> = {
   takeback: ['budget', 'clock', 'errors', 'observe'],
   config: ['declare', 'takeback'],
@@ -44,12 +44,12 @@ const shut: Record<string, readonly string[]> = {
   serve: ['account', 'code', 'config', 'declare', 'journal', 'openapi', 'store', 'takeback'],
 }
 
-/** The rooms of `plan/`, from the ground up: each imports from those before it alone. `compile.ts` stands above them. */
+/** The rooms of `plan/`, from the bottom up: each imports only from those before it. `compile.ts` is above them. */
 const rooms = ['tables', 'viewer', 'condition', 'past', 'read', 'write', 'view', 'remove', 'compile.ts']
 
 const isAbove = (one: string, other: string) => parts.indexOf(one) > parts.indexOf(other)
 
-/** `serve/mcp/` is a part of its own, above `serve/http/`. */
+/** `serve/mcp/` is a separate part, above `serve/http/`. */
 const partOf = (file: string) =>
   file.startsWith('serve/mcp/') ? 'mcp' : (file.split('/')[0]?.replace(/\.ts$/, '') ?? '')
 
@@ -102,7 +102,7 @@ test('the rooms of plan/ build on each other in order', () => {
 
 test('no file imports itself in a circle', () => {
   const root = join(src, '..')
-  // A form has fields, and a field may have a form in it.
+  // Excluded: a form has fields, and a field may contain a form.
   const others = [
     ...new Glob('{bench,client,console,tanstack-db,testing}/**/*.{ts,tsx}').scanSync(root),
   ].filter((file) => !file.startsWith('console/form/'))
@@ -110,7 +110,7 @@ test('no file imports itself in a circle', () => {
   expect([...circlesAmong(files, src), ...circlesAmong(others, root)]).toEqual([])
 })
 
-/** What a server loads only once it is needed, so that it starts sooner. */
+/** Files that a server loads only when needed, so that it starts sooner. */
 const later =
   /^(openapi|store\/(backup|check|copy)|cli\/(?!main|run\.|commands|arguments|serve|options|welcome))/
 const laterFiles = ['store/postgres/store.ts', 'store/sqlite/store.ts', 'serve/mcp/answer.ts']
@@ -153,7 +153,7 @@ test('files stay within what a reader can hold', () => {
   expect(all.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > 400)).toEqual([])
 })
 
-/** Who waits by a timer outside of `work/`, and for what. None of it is work that somebody must do: that belongs there. */
+/** Timers outside of `work/`, and why. None of them is background work, which belongs into `work/`. */
 const timers: Readonly<Record<string, string>> = {
   'account/lanes.ts': 'the deadline of a hash',
   'account/throttle.ts': 'attempts that are under way',

@@ -4,7 +4,7 @@ import { memberId } from '../src/declare/values.ts'
 import type { AppDeclaration } from '../src/takeback.ts'
 import type { TestServer } from './harness.ts'
 
-/** Lists of references whose link table says something else than they do; there must never be any. */
+/** Returns lists of references that differ from their link table. There must never be any. */
 export async function linksAstray(server: TestServer, declaration: AppDeclaration): Promise<unknown[]> {
   const astray: unknown[] = []
   for (const { name, fields } of resolve(declaration).entities.values())
@@ -23,7 +23,7 @@ export async function linksAstray(server: TestServer, declaration: AppDeclaratio
   return astray
 }
 
-/** One database gives its JSON as a text. */
+/** One database returns JSON as a text. */
 function membersOf(list: unknown): unknown[] {
   return (typeof list === 'string' ? JSON.parse(list) : (list ?? [])) as unknown[]
 }

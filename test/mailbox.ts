@@ -6,11 +6,11 @@ import { eventually } from './harness.ts'
 /** A mail as it arrived. */
 export interface ReceivedMail {
   readonly to: readonly string[]
-  /** Decoded as far as tests need it. */
+  /** The text, decoded as far as tests need it. */
   readonly text: string
 }
 
-/** Undoes quoted-printable (RFC 2045, section 6.7) in the parts that use it: elsewhere, `=3D` is what it says. */
+/** Decodes quoted-printable (RFC 2045, section 6.7) in the parts that use it: elsewhere, `=3D` is literal. */
 export function decodeMail(raw: string): string {
   const boundary = /boundary="(.+)"/.exec(raw)?.[1]
   const parts = boundary === undefined ? [raw] : raw.split(`\n--${boundary}`)
@@ -26,10 +26,10 @@ function decodePart(part: string): string {
 
 export const SMTP_USER = { username: 'takeback', password: 'p@ss:word' }
 
-/** A real SMTP server, which wants a password. */
+/** A real SMTP server, which requires a password. */
 export class Mailbox {
   readonly mails: ReceivedMail[] = []
-  /** The status with which the next recipients are refused. */
+  /** The statuses with which the next recipients are refused. */
   readonly refusals: number[] = []
   #server: SMTPServer | undefined
   #port = 0
@@ -71,7 +71,7 @@ export class Mailbox {
   }
 }
 
-/** The mails that were written to files, oldest first. */
+/** Returns the mails that were written to files, oldest first. */
 export function mailsIn(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -82,7 +82,7 @@ export function mailsIn(folder: string): string[] {
   }
 }
 
-/** Waits for the mail after so many: its text. */
+/** Waits for the next mail after `count`. Returns its text. */
 export async function mailAfter(folder: string, count: number): Promise<string> {
   await eventually(
     () => /<\/html>\s/.test(mailsIn(folder)[count] ?? '') || !!mailsIn(folder)[count]?.includes('own text'),

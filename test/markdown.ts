@@ -12,7 +12,7 @@ export interface Block {
   readonly said: string
 }
 
-/** All pages for users, from the project's folder. */
+/** All pages for users, relative to the project's folder. */
 export const pages = [
   'README.md',
   'CONTRIBUTING.md',
@@ -36,13 +36,13 @@ export function blocksOf(page: string): Block[] {
   })
 }
 
-/** A command, and what the page says that it answers; undefined where it says nothing. */
+/** A command and its documented answer; undefined if the page shows none. */
 export interface Typed {
   readonly command: string
   readonly answer: string | undefined
 }
 
-/** `sh`: all lines are commands, one that is commented with its answer ends there. `console`: `$ ` begins a command. */
+/** In `sh`, all lines are commands, and a comment with an answer ends one. In `console`, `$ ` starts a command. */
 export function commandsOf({ language, text }: Block): Typed[] {
   return language === 'console' ? sessionOf(text) : scriptOf(text)
 }
@@ -57,7 +57,7 @@ function sessionOf(text: string): Typed[] {
     })
 }
 
-/** Cut where a shell would have a whole command: not inside of quotes, of braces or behind a backslash. */
+/** Splits a script into whole commands: not within quotes or braces, or after a backslash. */
 function scriptOf(text: string): Typed[] {
   const typed: Typed[] = []
   let command = ''

@@ -3,7 +3,7 @@ import { create } from '../src/api/write/create.ts'
 import type { App } from '../src/app.ts'
 import type { Actor } from '../src/plan/viewer/actor.ts'
 
-/** Adds a member of a login type, as `POST /api/<entity>/` does it for this actor: its id. */
+/** Adds a user of a login type, as `POST /api/<entity>/` does it for this actor. Returns the id. */
 export async function addMember(
   { context }: Pick<App, 'context'>,
   entity: string,

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import type { Step } from '../src/store/step.ts'
 import { eventually, type Received, type TestServer } from './harness.ts'
 
-/** All that a server asks its database for, from now on. */
+/** Records all statements of a server from now on. */
 export function recorded(server: TestServer): Set<string> {
   const texts = new Set<string>()
   const { store } = server.context
@@ -35,12 +35,12 @@ export function recorded(server: TestServer): Set<string> {
 
 export type Values = Record<string, unknown>
 
-/** What some fields of a type are set to, and how a filter says so. */
+/** Values for fields of a type, and the filters that find them. */
 export interface Case {
   readonly type: string
   readonly first: Values
   readonly second: Values
-  /** Filters and sorts that each must find exactly the one, while it has its first values. */
+  /** Filters and sorts that must find exactly the one Entity while it has its first values. */
   readonly filters: readonly string[]
   readonly sorts: readonly string[]
   readonly expands?: readonly string[]
@@ -48,7 +48,7 @@ export interface Case {
   readonly figures?: readonly string[]
 }
 
-/** Every call there is, on one Entity and one other that never changes, against plain values. */
+/** Makes every call there is, on one Entity and one other that never changes, and compares with plain values. */
 export class Flow {
   readonly #server: TestServer
   readonly #token: string
@@ -87,12 +87,12 @@ export class Flow {
     return this.#call('POST', `/api/operations/${received.headers.get('Takeback-Operation')}/undo/`)
   }
 
-  /** Whoever follows the changes from there is told of these values. */
+  /** Expects that a follower receives these values. */
   async #expectTold({ headers }: Received, { id, values }: { id: number; values: Values }): Promise<void> {
     const { type } = this.#case
     const since = headers.get('Takeback-Position')
     let told: Values[] = []
-    // What is committed is told once nothing before it can still come.
+    // The feed waits until nothing earlier can still be committed.
     await eventually(async () => {
       told = (await this.#call('GET', `/api/changes/?entity=${type}&since=${since}`)).body.data
       return told.some((one) => one.id === id && one.version === 2)
@@ -148,7 +148,7 @@ export class Flow {
     await this.#undo(await this.#call('POST', path, second))
   }
 
-  /** Each of the calls once: for the many types that differ only in how they are called. */
+  /** Makes each call once: for the many types that differ only in their names. */
   async runOnce(): Promise<void> {
     const { type, first, second } = this.#case
     const path = `/api/${type}/`

@@ -5,18 +5,18 @@ import Provider, { type Configuration, type Context } from 'oidc-provider'
 export const CLIENT = { id: 'takeback', secret: 'a secret, with a comma' }
 const OTHER = { id: 'somebody-else', secret: 'other secret' }
 
-/** A real provider of OpenID Connect, on this machine. Everybody who comes is signed in as `user`, without a page. */
+/** A real OpenID Connect provider on this machine. Everybody is signed in as `user`, without a page. */
 export class TestProvider {
   /** Claims by subject. */
   readonly users = new Map<string, Record<string, unknown>>()
   user = ''
-  /** In place of the id tokens that it would give. */
+  /** Returned instead of the real id tokens. */
   idToken: string | undefined
   issuer = ''
   readonly other = OTHER
   #server: Server | undefined
 
-  /** `callbacks`: where it may send browsers. */
+  /** `callbacks` are the addresses to which it may send browsers. */
   async start(callbacks: () => readonly string[]): Promise<void> {
     let handle: ReturnType<Provider['callback']> | undefined
     const server = createServer((request, response) => {
@@ -84,12 +84,12 @@ export class TestProvider {
 
 let addresses = 0
 
-/** The address of a client behind a proxy, for each its own: what fails for one keeps no other out. */
+/** Returns headers with a new client address, so that failures slow down nobody else. */
 export function anAddress(): Record<string, string> {
   return { 'X-Forwarded-For': `198.51.100.${++addresses % 250}` }
 }
 
-/** A browser: it keeps cookies by host, and follows no redirect by itself. */
+/** A browser: it keeps cookies by host, and does not follow redirects by itself. */
 export class TestBrowser {
   readonly cookies = new Map<string, Map<string, string>>()
   readonly #address = anAddress()
@@ -115,7 +115,7 @@ export class TestBrowser {
     return response
   }
 
-  /** Follows redirects until an address begins with one of these: that address. */
+  /** Follows redirects until an address begins with one of these. Returns that address. */
   async follow(url: string, until: readonly string[]): Promise<string> {
     let at = url
     for (let hops = 0; hops < 20; hops++) {

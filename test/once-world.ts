@@ -13,29 +13,29 @@ const { password } = ADMIN
 export const FRESH = 'a longer and better password'
 const own = { create: everyone, read: 'id == me.id', update: 'id == me.id' } as const
 
-/** A request that succeeds, if it is sent once. */
+/** A request that succeeds if it is sent once. */
 export interface Request {
   readonly path: string
   readonly body?: object
   readonly token?: string | null
-  /** Counts what it must have done once. */
+  /** Counts the effect that must happen once. */
   readonly effect?: () => Promise<number>
-  /** The status when it is sent again, if it is not the first one. */
+  /** The status of the second request, if it differs. */
   readonly again?: number
 }
 
 let people = 0
 const anEmail = () => `p${++people}@example.com`
 
-/** What requests of this world have done, besides rows. */
+/** The effects of requests, besides rows. */
 interface Counted {
   readonly outbox: string
   readonly erp: Receiver
-  /** Of the job. */
+  /** How often the job ran. */
   runs(): number
 }
 
-/** For one file: other files of the same process have their own. It ends with the tests of the file. */
+/** Makes the world of one test file, which ends with it: other files in the same process have their own. */
 export function onceWorld() {
   const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
   const erp = new Receiver()
@@ -67,7 +67,7 @@ export function onceWorld() {
   return { declaration, outbox, erp, requestsOn: (server: TestServer) => requestsOn(server, counted) }
 }
 
-/** What each write needs, in the words of `endpoints.ts`. Links of providers are below. */
+/** The requests of all writes, by their names in `endpoints.ts`. Those about provider links are below. */
 function requestsOn(
   server: TestServer,
   { outbox, erp, runs }: Counted,
@@ -84,7 +84,7 @@ function requestsOn(
     await eventually(() => /<\/html>\s/.test(mailsTo(email, page)[0] ?? ''))
     return tokenIn(mailsTo(email, page)[0] ?? '')
   }
-  /** The mails to this address, once all that wait are sent. */
+  /** Waits until no mail is waiting, and counts the mails to this address. */
   const mailed = (email: string, page: string) => async () => {
     await eventually(async () => (await server.rows('takeback_tasks')) === 0)
     return mailsTo(email, page).length
@@ -121,7 +121,7 @@ function requestsOn(
   const order = async () => operationOf(await server.call('POST', '/api/orders/', { body: { title: 'tea' } }))
   const told = (operation: string) => async () => {
     const times = () => erp.told.filter(({ id }) => id === operation).length
-    // The first task is made from the journal, which may take a moment: until then there is none either.
+    // The first task is made from the journal, which may take a moment. Until then there are no tasks, either.
     await eventually(async () => times() > 0 && (await server.rows('takeback_tasks')) === 0)
     return times()
   }
@@ -129,7 +129,7 @@ function requestsOn(
   return {
     'POST /api/auth/logout': async () => {
       const { token } = await somebody()
-      // The token has ended by then.
+      // By then, the token has ended.
       return { path: '/api/auth/logout', token, again: 401 }
     },
     'DELETE /api/auth/sessions/{id}/': async () => {

@@ -22,7 +22,7 @@ import { ADMIN, onEveryStore, type Sent } from './harness.ts'
 const EXAMPLE = join(import.meta.dir, '../examples/bookings/takeback.config.ts')
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
-/** Names and patterns that could trip the document up. */
+/** Names and patterns that could break the document. */
 const awkward = app({
   entities: {
     orders: entity({
@@ -49,7 +49,7 @@ const models: [string, Model][] = [
   ['awkward names', resolve(awkward)],
 ]
 
-/** Every object in a document, with the JSON pointer to it. */
+/** Yields every object in a document, with its JSON pointer. */
 function* nodes(value: unknown, pointer = '#'): Generator<[pointer: string, node: Record<string, any>]> {
   if (typeof value !== 'object' || value === null) return
   yield [pointer, value as Record<string, any>]
@@ -70,7 +70,7 @@ function operationsIn(document: any): { path: string; method: string; operation:
 }
 
 function compilerOf(document: object): (pointer: string) => (value: unknown) => string[] {
-  // Each is run once or never: it need not be fast.
+  // Each schema runs once or never, so it need not be fast.
   const ajv = new Ajv({ strict: false, allErrors: true, ownProperties: true, code: { optimize: false } })
   for (const format of ['date', 'date-time', 'email', 'uri', 'uuid', 'password']) ajv.addFormat(format, true)
   ajv.addSchema({ ...document, $id: 'document' })
@@ -123,11 +123,11 @@ for (const [name, model] of models)
     test('has schemas that compile, and examples that fit them', () => {
       const compile = compilerOf(document)
       for (const key of Object.keys(document.components.schemas)) compile(`#/components/schemas/${key}`)
-      // The same parameters are in most calls.
+      // Most calls have the same parameters.
       const places = new Map<string, string>()
       for (const [pointer, node] of nodes(document)) {
         if (node.schema === undefined) continue
-        // One that is nothing but a reference is the schema that it names.
+        // A schema that is only a reference stands for the schema that it names.
         const { $ref, ...more } = node.schema
         const named = typeof $ref === 'string' && Object.keys(more).length === 0
         const text = JSON.stringify(node.schema)
@@ -146,15 +146,15 @@ for (const [name, model] of models)
       for (const [pointer, node] of nodes(document)) {
         if (!pointer.includes('schema')) continue
         const { type, enum: values, properties, additionalProperties } = node
-        // Without a type, an enum is anything; without properties, an object is one that has none.
+        // Generators take an enum without a type for anything, and an object without properties for an empty one.
         if (Array.isArray(values)) expect([pointer, type]).toEqual([pointer, expect.anything()])
         const isObject = type === 'object' || (Array.isArray(type) && type.includes('object'))
         if (isObject && properties === undefined)
           expect([pointer, additionalProperties]).toEqual([pointer, expect.anything()])
-        // What has a default is taken for something that is always there: in what is sent it need not be.
+        // Generators take a field with a default for one that is always there, but requests may leave it out.
         if (/^#\/components\/schemas\//.test(pointer) && !pointer.endsWith('/properties'))
           expect([pointer, 'default' in node]).toEqual([pointer, false])
-        // Half of an object means anything at all.
+        // Generators take a branch with only `required` for anything.
         for (const branch of [...(node.anyOf ?? []), ...(node.oneOf ?? [])])
           expect([pointer, Object.keys(branch)]).not.toEqual([pointer, ['required']])
       }
@@ -183,7 +183,7 @@ describe('the OpenAPI document', () => {
           expect(`${code} ${status}`).toBe(`${code} ${catalogue[code as keyof typeof catalogue].status}`)
           found.add(code)
         }
-    // A method that a path does not take is no operation of it.
+    // A method that a path does not support is no operation.
     expect(found.add('method_not_allowed')).toEqual(new Set(Object.keys(catalogue)))
   })
 
@@ -265,7 +265,7 @@ onEveryStore('the answers', bookings, (server) => {
   const document: any = JSON.parse(JSON.stringify(documentOf(resolve(bookings))))
   const compile = compilerOf(document)
 
-  /** Calls, and holds what comes back against what the document says about it. */
+  /** Makes a call, and validates the answer against the document. */
   async function call(method: string, template: string, path = template, sent: Sent = {}): Promise<any> {
     const received = await server.call(method, path, sent)
     const said = document.paths[template][method.toLowerCase()].responses[received.status]

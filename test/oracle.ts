@@ -25,9 +25,9 @@ import { withAdmins } from './declarations.ts'
 import type { Received, TestServer } from './harness.ts'
 
 /*
- * A field that the caller may not read is as if it were not there: whatever is asked about it is answered, byte for
- * byte, as it would be for a name that nobody has declared. Nothing here is chosen by hand but the declaration: the
- * hidden paths come from the Model, and each of them meets everything that can be asked.
+ * A field that the caller may not read is treated as if it did not exist: any question about it gets the same answer,
+ * byte for byte, as for a name that nobody has declared. Only the declaration is chosen by hand: the hidden paths come
+ * from the Model, and each of them is tried in every kind of request.
  */
 
 const staff = 'me.type == "staff"'
@@ -135,7 +135,7 @@ export const oracle = withAdmins({
   }),
 })
 
-/** What is put into what they must not see: each of it is found in no answer to them. */
+/** Hidden values. None of them may appear in an answer. */
 const canaries = {
   zq_text: 'CANARYtext',
   zq_email: 'canarye@example.com',
@@ -172,7 +172,7 @@ export const ownCanaries = {
   own_object: { inner: 'CANARYowninner', number: 910_015 },
 }
 
-/** Two of ann's that are alike but for what is hidden, and one of eve's. */
+/** Two of ann's Entities that differ only in hidden values, and one of eve's. */
 export function thingsOf(ann: number, eve: number): object[] {
   const to = { zq_ref: { id: 2 }, zq_links: [{ id: 2 }], own_ref: { id: 2 }, own_links: [{ id: 2 }] }
   const shown = { vault: { id: 1 }, vaults: [{ id: 1 }], target: { id: 1 }, tags: ['a'] }
@@ -187,7 +187,7 @@ export function thingsOf(ann: number, eve: number): object[] {
 }
 export const CANARY = /canary|9100\d\d|2091-/i
 
-/** Conditions over a path, of whatever type it may be. */
+/** Conditions about a path of any type. */
 export const conditions: readonly ((path: string) => string)[] = [
   (p) => p,
   (p) => `!${p}`,
@@ -238,7 +238,7 @@ export const conditions: readonly ((path: string) => string)[] = [
   (p) => `${p}.unheard()`,
 ]
 
-/** Some that hold for what is there. */
+/** Conditions that hold for existing data. */
 export const yields: readonly ((path: string) => string)[] = [
   (p) => `${p} == "CANARYown"`,
   (p) => `${p} == "910013.25"`,
@@ -313,7 +313,7 @@ export const figures: readonly ((path: string) => Record<string, string>)[] = [
   (p) => ({ [p]: '3' }),
 ]
 
-/** What they do not see of a type: dot paths, what stands behind references, the names of those that refer to it. */
+/** Returns the paths of a type that the caller does not see: fields, also behind references, and names of referrers. */
 export function hiddenPaths(server: TestServer, name: string, actor: Actor): string[] {
   const { plans, model } = server.context
   const viewOf = (type: string) => plans.get(type)?.view(actor) as View
@@ -344,7 +344,7 @@ export function hiddenPaths(server: TestServer, name: string, actor: Actor): str
   return [...away, ...seen.flatMap(behind), ...backs]
 }
 
-/** The same path with a name in it that nobody has: in the place of the first that is hidden. */
+/** Replaces the first hidden name in a path with one that nobody has declared. */
 export function unknownFor(path: string, isHidden: (path: string) => boolean): string {
   const names = path.split('.')
   const at = names.findIndex((_, place) => isHidden(names.slice(0, place + 1).join('.')))
@@ -352,22 +352,22 @@ export function unknownFor(path: string, isHidden: (path: string) => boolean): s
   return names.with(at, name.replace('zq', 'xk').replace('own', 'xkk')).join('.')
 }
 
-/** Of an answer to what has canaries in it, those that were not sent. */
+/** Matches canaries that were not part of the request. */
 export const CANARY_UNSENT = /CANARY(inner|json|list|shell|zip|vault|c1|own)|91000[2-9]|91001\d/
 
-/** The first name that two paths do not share, of each. */
+/** Returns the first name in which two paths differ, from each. */
 export function firstDifference(path: string, unknown: string): [string, string] {
   const [names, others] = [path.split('.'), unknown.split('.')]
   const at = names.findIndex((name, place) => name !== others[place])
   return [names[at] ?? '', others[at] ?? '']
 }
 
-/** What is told besides the body. */
+/** Returns the headers of an answer, except those that always differ. */
 export function etcOf({ headers }: Received): string {
   return JSON.stringify([...headers].filter(([name]) => !['date', 'request-id'].includes(name)))
 }
 
-/** Expansions of things that show something of hidden fields, if anything does. */
+/** Expansions that would show something of hidden fields, if anything does. */
 export const expansions: readonly string[] = [
   'owner,target,target.things,target.own_referred,target.own_linked,own_ref,own_links',
   'owner.things',
@@ -377,7 +377,7 @@ export const expansions: readonly string[] = [
   'own_entries.to(fields=name),target.own_entered(sort=own_integer;limit=1)',
 ]
 
-/** A body with one value, at a dot path. */
+/** Returns a body with one value, at a dot path. */
 export function bodyOf(path: string, value: unknown): object {
   return path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object
 }

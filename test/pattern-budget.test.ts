@@ -5,7 +5,7 @@ import { giant } from './harness.ts'
 
 const matches = join(import.meta.dir, '../src/store/sqlite/matches.ts')
 
-/** Matches until it has worked for half a second, however long that takes. */
+/** Matches until it has used half a second of processor time, however long that takes. */
 const WORK = `
   const { beginMatching, matches } = await import(${JSON.stringify(matches)})
   const { writeSync } = await import('node:fs')
@@ -18,7 +18,7 @@ const WORK = `
   writeSync(1, ' done')
 `
 
-/** Matches without end. */
+/** Matches forever. */
 const TOO_MUCH = WORK.replace('process.threadCpuUsage(since).user < 500_000', 'true')
 
 giant('whoever is kept waiting by others has not worked too long', async () => {
@@ -27,7 +27,7 @@ giant('whoever is kept waiting by others has not worked too long', async () => {
   const begun = new TextDecoder().decode((await reader.read()).value)
   expect(begun).toStartWith('at it')
   await Bun.sleep(50)
-  // In the middle of it, as if others had the processor for longer than a statement may work.
+  // Stopped meanwhile, as if others had the processor for longer than a statement may work.
   child.kill('SIGSTOP')
   await Bun.sleep(budget.patternMs + 500)
   child.kill('SIGCONT')

@@ -8,7 +8,7 @@ export interface Asked {
   readonly params: Params
 }
 
-/** What a database is asked for while something goes on. */
+/** Returns the statements that a database is asked to run meanwhile. */
 export async function askedOf(store: Store, goOn: () => Promise<unknown>): Promise<Asked[]> {
   const asked: Asked[] = []
   const { read } = store
@@ -30,10 +30,10 @@ export function valuesOf({ statement: { paramNames }, params }: Asked): Bound[] 
 
 export type Told = Record<string, unknown>
 
-/** Asks on one and the same connection. */
+/** Runs queries on one connection. */
 type Query = (text: string, ...values: Bound[]) => Promise<Told[]>
 
-/** What a database means to do: with the very values and, where it may come to plan for any values, for any. */
+/** Returns the query plan for these values and, on PostgreSQL, the generic plan for any values. */
 export async function planOf(
   store: string,
   query: Query,
@@ -53,8 +53,8 @@ export async function planOf(
 }
 
 /**
- * The lines of a plan by which one of these tables is looked at from its beginning to its end, be that in the order of
- * an index. Some databases tell its name, others what it is called in the statement.
+ * Returns the lines of a plan that scan one of these tables completely, also in the order of an index. Some databases
+ * print the name of the table, others its alias in the statement.
  */
 export function scansIn(plan: string, names: readonly string[]): string[] {
   const table = `"?(${names.join('|')})"?( |$)`
@@ -66,7 +66,7 @@ export function scansIn(plan: string, names: readonly string[]): string[] {
   )
 }
 
-/** Fills a table with numbered rows, past the server: `i` is the number, `time` what their times are. */
+/** Fills a table with numbered rows, past the server: `i` is the number, `time` the SQL of their times. */
 export function fillTable(
   server: TestServer,
   { store, table, rows, time }: { store: string; table: string; rows: number; time: string },

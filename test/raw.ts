@@ -10,15 +10,15 @@ export interface RawAnswer {
 }
 
 export interface Exchange {
-  /** All that came, as it came. */
+  /** Everything that was received. */
   readonly text: string
-  /** The answers in it, interim ones (1xx) left out. */
+  /** The answers in it, without interim ones (1xx). */
   readonly answers: readonly RawAnswer[]
   /** Whether the server ended the connection. */
   readonly closed: boolean
 }
 
-/** A connection to a server, on which bytes are sent as no client library would. */
+/** A connection on which bytes are sent as no client library would. */
 export class Conversation {
   readonly #socket: Socket
   #text = ''
@@ -47,12 +47,12 @@ export class Conversation {
     this.#socket.on('connect', () => this.#send(segments))
   }
 
-  /** What there was so far. */
+  /** Everything so far. */
   get exchange(): Exchange {
     return { text: this.#text, answers: this.#answers, closed: this.#closed }
   }
 
-  /** Until the server has ended the connection, or answered so often. */
+  /** Waits until the server has closed the connection, or answered this often. */
   async until(answers: number): Promise<void> {
     while (!this.#closed && this.#answers.length < answers) await this.#heard.promise
   }
@@ -79,14 +79,14 @@ export class Conversation {
 
 interface Patience {
   readonly answers?: number
-  /** In milliseconds. Who waits for an answer needs as much as a busy machine may take for it. */
+  /** How long to wait, in milliseconds. For an answer, it must be as long as a busy machine may take. */
   readonly patience?: number
-  /** How long to listen on after the last answer. */
+  /** How long to keep listening after the last answer. */
   readonly more?: number
   readonly from?: string
 }
 
-/** Says all of it, and listens until the server closes, has answered so often (and so much `more` time has gone), or time is up. */
+/** Sends everything, and listens until the server closes, has answered this often (plus `more` time), or time is up. */
 export async function exchange(
   url: string,
   segments: readonly Segment[],
@@ -103,7 +103,7 @@ export async function exchange(
   return conversation.end()
 }
 
-/** Whole answers, each as long as it says. */
+/** Parses whole answers, by their stated lengths. */
 function answersIn(text: string): RawAnswer[] {
   const found: RawAnswer[] = []
   for (let rest = text; ; ) {
@@ -124,14 +124,14 @@ function answersIn(text: string): RawAnswer[] {
   }
 }
 
-/** The head of a request, with what every request here needs. */
+/** Returns the head of a request, with the headers that every request here needs. */
 export function head(method: string, path: string, headers: Readonly<Record<string, string>> = {}): string {
   const all = { Host: 'localhost', Accept: 'application/json', ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** In chunks of this size (RFC 9112, section 7.1). */
+/** Encodes a body in chunks of this size (RFC 9112, section 7.1). */
 export function chunked(body: string, size = 7): string {
   const bytes = Buffer.from(body)
   const parts: string[] = []

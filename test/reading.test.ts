@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { functionsIn, parseSources, topNames } from './syntax.ts'
 
-/** What a reader can hold in one view. */
+/** The most lines that a reader can see at once. */
 const LINES_MAX = 40
-/** More arguments than that are told apart by names, in an object. */
+/** More arguments than this are passed by name, in an object. */
 const PARAMETERS_MAX = 4
 
 const sources = await parseSources()
@@ -27,7 +27,7 @@ test('what a statement gives is read by names, not by places', () => {
   expect(byPlace).toEqual([])
 })
 
-/** Each database has its own of these: whoever knows one knows the other. */
+/** Each database has its own version of these: a reader who knows one knows the other. */
 const isOfADatabase = (path: string) => /^store\/(sqlite|postgres)\//.test(path)
 
 test('a name stands for one thing: what one file exports, no other has under the same name', () => {

@@ -1,7 +1,7 @@
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { entity, everyone, signedIn, text } from '../src/takeback.ts'
 
-/** What the types are called. */
+/** The names of the types. */
 export interface Names {
   readonly admins: string
   readonly users: string
@@ -9,7 +9,7 @@ export interface Names {
   readonly orders: string
 }
 export const OLD: Names = { admins: 'admins', users: 'users', clients: 'clients', orders: 'orders' }
-/** One name begins with another one's: what is renamed must be the whole name. */
+/** One name is the prefix of another: only whole names may be renamed. */
 export const NEW: Names = {
   admins: 'chiefs',
   users: 'people',
@@ -17,7 +17,7 @@ export const NEW: Names = {
   orders: 'orders_placed',
 }
 
-/** Whether reactions fail, so that they wait; and what was reacted to, by the name of the reaction. */
+/** Whether reactions fail, so that they wait; and the reactions that were done. */
 export const reacting: { held: boolean; done: string[] } = { held: false, done: [] }
 
 export function declaring(names: Names, was?: Names): AppDeclaration {
@@ -28,7 +28,7 @@ export function declaring(names: Names, was?: Names): AppDeclaration {
       if (reacting.held) throw new Error('held')
       reacting.done.push(`${name} ${call.kind} ${call.id} ${call.after?.title}`)
     }
-  // What it declares depends on names that TypeScript does not know.
+  // The names are not known to TypeScript.
   return {
     admins,
     entities: {
@@ -51,7 +51,7 @@ export function declaring(names: Names, was?: Names): AppDeclaration {
     reactions: {
       [`${orders}.create`]: reaction('create'),
       [`${orders}.*`]: reaction('any'),
-      // Behind the others on the same Entities, and of another type whose name is not changed.
+      // After the others on the same Entities, and on another type that keeps its name.
       'notes.create': reaction('note'),
     },
   } as AppDeclaration

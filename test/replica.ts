@@ -1,11 +1,11 @@
 import { deepEquals } from 'bun'
 import type { TestServer } from './harness.ts'
 
-/** What a replica follows. */
+/** The data that a replica follows. */
 export interface ReplicaOptions {
   readonly entities: readonly string[]
   readonly token: string | null
-  /** Of the only type. */
+  /** A filter for the only type. */
   readonly filter?: string
   readonly fields?: string
   readonly way: 'stream' | 'poll'
@@ -19,7 +19,7 @@ type Event = {
 }
 type Entities = Map<number, Record<string, unknown>>
 
-/** A copy of what somebody sees, kept up to date by the feed of changes alone. */
+/** A copy of what a user sees, kept up to date only by the feed of changes. */
 export class Replica {
   readonly options: ReplicaOptions
   readonly copy = new Map<string, Entities>()
@@ -43,7 +43,7 @@ export class Replica {
     this.resume()
   }
 
-  /** Goes on from where it was, at any instance. */
+  /** Continues from where it was, at any instance. */
   resume(server = this.#server): void {
     this.#server = server
     const cut = new AbortController()
@@ -54,7 +54,7 @@ export class Replica {
     })
   }
 
-  /** Cuts the connection, wherever it is. */
+  /** Cuts the connection, at any point. */
   async cut(): Promise<void> {
     this.#cut.abort()
     await this.#running
@@ -136,7 +136,7 @@ export class Replica {
         if (data !== undefined) events.push(JSON.parse(data))
         const id = /^id: (.*)$/m.exec(frame)?.[1]
         if (id === undefined) continue
-        // Whole operations, or nothing of them.
+        // Only whole operations are applied.
         await this.#apply(events)
         events = []
         this.#position = id
@@ -145,7 +145,7 @@ export class Replica {
     if (!signal.aborted) throw new Error('the stream has ended')
   }
 
-  /** What differs from a fresh list, if anything does. */
+  /** Returns the difference to a fresh list, if there is one. */
   async difference(): Promise<string | undefined> {
     if (this.failure !== undefined) throw this.failure
     for (const name of this.options.entities) {

@@ -6,9 +6,9 @@ import { memoryFolder } from './memory.ts'
 import { endPostgres, makeTemplate, startPostgres } from './postgres.ts'
 
 /*
- * `npm test` (`--all`): types, lint, and all test files in processes side by side, which share one PostgreSQL.
- * `npm run test:fast`: units and SQLite, without processes, browsers and giants. `npm run test:deep`: more random cases, larger
- * giants. Other arguments go on to `bun test`.
+ * `npm test` (`--all`): types, lint, and all test files in parallel processes, which share one PostgreSQL. `npm run
+ * test:fast`: units and SQLite, without processes, browsers and giants. `npm run test:deep`: more random cases, larger
+ * giants. Other arguments are passed to `bun test`.
  */
 
 const given = process.argv.slice(2)
@@ -16,38 +16,38 @@ const isFast = given.includes('--fast')
 const isDeep = given.includes('--deep')
 const ours = ['--all', '--fast', '--deep']
 
-// Beside the tests, which often wait for a process or a socket. What they find is shown as soon as it is found.
+// In parallel with the tests, which often wait for a process or a socket. Findings are shown at once.
 const checks = given.includes('--all') ? ['types', 'lint'].map(runScript) : []
 
-/** Code in tests is new more often than hot. To optimise it as early as in a server takes a tenth of the processor time. */
+/** Code in tests is seldom hot. Optimising it as early as in a server would cost a tenth of the processor time. */
 const RARELY_OPTIMISED = {
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
   BUN_JSC_thresholdForOptimizeAfterLongWarmUp: '10000',
 }
 
-// What tests leave in the folder for temporary files goes with this one. Other users must be able to be there.
+// Temporary files of tests are in this folder, and are removed with it. Other users must be able to enter it.
 const folder = mkdtempSync(join(tmpdir(), 'takeback-run-'))
 chmodSync(folder, 0o755)
 process.env.TMPDIR = folder
 
 const shared = isFast ? {} : await prepare()
 
-// SQLite's files of servers in the process of the tests. Those of servers in processes of their own are on the disk.
+// Databases of servers in the process of the tests. Servers in other processes have theirs on the disk.
 const databases = mkdtempSync(join(memoryFolder(), 'takeback-run-'))
 
-// Ctrl-C ends the tests themselves; PostgreSQL goes after them.
+// Ctrl-C ends the tests themselves; PostgreSQL ends after them.
 process.on('SIGINT', () => {})
 
 const tests = Bun.spawn(
   [
     process.execPath,
     'test',
-    // A hundred times what most need: it is there for a test that hangs, not for a machine that is busy.
+    // A hundred times what most tests need: for a test that hangs, not for a busy machine.
     '--timeout=300000',
-    // Some files do little but wait, so four more than there are cores keep all of these busy.
+    // Some files mostly wait, so four more processes than cores keep all cores busy.
     `--parallel=${availableParallelism() + 4}`,
     '--no-isolate',
-    // The slowest begin first, so that none of them is left over for the end. `--update-timings` measures anew.
+    // The slowest files start first, so that none is left at the end. `--update-timings` measures again.
     `--timings=${join(import.meta.dir, 'timings.json')}`,
     ...(isFast ? ['--path-ignore-patterns=test/{process,console}/**'] : []),
     ...given.filter((one) => !ours.includes(one)),
@@ -78,10 +78,10 @@ if (isFast)
     'Left out: PostgreSQL, test/process/, test/console/, and what says "skip". "npm test" runs all of it.',
   )
 
-/** A script of the package; if it fails, all that it says in one piece. */
+/** Runs a script of the package. If it fails, prints all of its output in one piece. */
 async function runScript(name: string): Promise<{ readonly name: string; readonly code: number }> {
   const child = Bun.spawn(['npm', 'run', '--silent', name], {
-    // TypeScript then collects garbage a quarter as often; it takes a gigabyte of memory.
+    // TypeScript then collects garbage a quarter as often, and uses a gigabyte of memory.
     env: { ...process.env, GOGC: '400' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -90,7 +90,7 @@ async function runScript(name: string): Promise<{ readonly name: string; readonl
   return { name, code }
 }
 
-/** What the processes of the tests share, made side by side. */
+/** Prepares, in parallel, what the processes of the tests share. */
 async function prepare(): Promise<Record<string, string>> {
   const [postgres, commandLine] = await Promise.all([
     preparePostgres(),
@@ -100,13 +100,13 @@ async function prepare(): Promise<Record<string, string>> {
   return { ...postgres, TAKEBACK_TEST_COMMAND_LINE: commandLine }
 }
 
-/** The tests look for it there. If several of them unpacked it, one could start what another has only begun to write. */
+/** Unpacks the browser for all tests. If several did so, one could start a file that another is still writing. */
 async function unpackChromium(): Promise<void> {
   const { default: chromium } = await import('@sparticuz/chromium')
   await chromium.executablePath()
 }
 
-/** Without one, all tests that need it would fail, each in its own words. */
+/** Without PostgreSQL, all tests that need it would fail, each with its own message. */
 async function preparePostgres(): Promise<Record<string, string>> {
   try {
     const { url } = await startPostgres()
@@ -117,19 +117,19 @@ async function preparePostgres(): Promise<Record<string, string>> {
   }
 }
 
-/** The command line as it is published, in one file with bytecode: the tests start it hundreds of times. */
+/** Bundles the command line as it is published, in one file with bytecode: the tests start it hundreds of times. */
 async function bundleCommandLine(): Promise<string> {
   const root = join(import.meta.dir, '..')
-  // A folder of its own: what is beside the tests' folders, npm and Node find from within them.
+  // In its own folder: npm and Node would find files beside the tests' folders.
   const home = join(folder, 'command-line')
   const bundle = join(home, 'lib', 'bundle')
   const command = [process.execPath, join(root, 'build', 'bundle.js'), bundle]
   const installed = findBundle(root)
-  // That of `npm install`, unless a source has changed since.
+  // Uses the bundle of `npm install`, unless a source has changed since.
   if (installed !== undefined) cpSync(dirname(installed), bundle, { recursive: true })
   else if ((await Bun.spawn(command, { stdio: ['ignore', 'inherit', 'inherit'] }).exited) !== 0)
     process.exit(1)
-  // What it loads from elsewhere.
+  // The folders from which it loads other files.
   for (const name of ['node_modules', 'console', 'client', 'build'])
     symlinkSync(join(root, name), join(home, name))
   return join(bundle, 'bundle.js')

@@ -5,8 +5,8 @@ export const isFast = process.env.TAKEBACK_TEST_FAST === '1'
 export const isDeep = process.env.TAKEBACK_TEST_DEEP === '1'
 
 /**
- * How many random cases to try: an eighth of the usual number, in a fast run a twentieth, in a deep run ten times as many.
- * `TAKEBACK_TEST_RUNS` says it for all tests.
+ * Returns how many random cases to try: an eighth of the usual number, in a fast run a twentieth, in a deep run ten
+ * times as many. `TAKEBACK_TEST_RUNS` sets it for all tests.
  */
 export function runs(usual: number): number {
   const share = isDeep ? 10 : isFast ? 1 / 20 : 1 / 8

@@ -1,19 +1,19 @@
 import { shiftClock } from '../testing/clock.ts'
 import type { TestDatabase } from './harness.ts'
 
-/** What this process and a database take for the time. */
+/** The clocks of this process and of a database. */
 export interface ShiftedClock {
-  /** Moves both so far from the true time. */
+  /** Sets the offset of both clocks. */
   set(ms: number): Promise<void>
-  /** Moves the clock of this process alone. */
+  /** Sets the offset of this process's clock only. */
   setHere(ms: number): void
-  /** The true time again. */
+  /** Resets both to the real time. */
   right(): Promise<void>
 }
 
 /**
- * Lets the clock of this process and that of a database jump. To be called before the first server is started on it:
- * a database server that runs elsewhere finds a `now()` of ours before its own.
+ * Makes the clocks of this process and of a database adjustable. Call it before the first server starts on the
+ * database: on PostgreSQL, it puts a `now()` of ours before the real one.
  */
 export async function shiftedClock(store: string, database: TestDatabase): Promise<ShiftedClock> {
   const postgres = store === 'postgres'

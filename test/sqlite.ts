@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TestDatabase } from './harness.ts'
 
-/** A file in a folder of its own, which goes with it. */
+/** Returns a database in a file, whose folder is removed with it. */
 export function sqliteFile(file: string): TestDatabase {
   let kept: Database | undefined
   let isKept = false
@@ -13,7 +13,7 @@ export function sqliteFile(file: string): TestDatabase {
       const database = kept ?? open(file)
       if (isKept) kept = database
       try {
-        // To SQLite `$1` is a name, and `?1` the first.
+        // In SQLite, `$1` is a name, and `?1` is the first value.
         using statement = database.prepare(text.replace(/\$(\d+)/g, '?$1'))
         return await whenUnlocked(() => statement.all(...values) as Record<string, unknown>[])
       } finally {
@@ -35,12 +35,12 @@ export function sqliteFile(file: string): TestDatabase {
 
 function open(file: string): Database {
   const database = new Database(file)
-  // Nobody waits for these to be on disk.
+  // These writes need not reach the disk.
   database.run('PRAGMA synchronous = OFF')
   return database
 }
 
-/** A server writes whenever it wants to. One in this process could not go on while SQLite itself waits. */
+/** Retries while the database is locked: a server in this process could not go on while SQLite itself waits. */
 async function whenUnlocked<T>(run: () => T): Promise<T> {
   for (;;) {
     try {

@@ -16,12 +16,12 @@ const src = join(root, 'src')
 /** A function, a method or a constructor of `src/`, by its file and its name. */
 export interface Func {
   readonly name: string
-  /** Its lines, without those of the functions in the object that it returns: such an object is read one by one. */
+  /** Its lines, without the functions in an object that it returns: these are read one by one. */
   readonly lines: number
   readonly parameters: number
 }
 
-/** The syntax trees of all files of `src/` but tests, from the compiler itself, by their paths in `src/`. */
+/** Returns the compiler's syntax trees of all files in `src/` except tests, by their paths. */
 export async function parseSources(): Promise<ReadonlyMap<string, SourceFile>> {
   const api = new API({ cwd: root })
   try {
@@ -54,7 +54,7 @@ export function functionsIn(path: string, source: SourceFile): Func[] {
   return found
 }
 
-/** The names of the functions, classes and types at the top of a file, and of all that it exports. */
+/** Returns the names of functions, classes and types at the top of a file, and of its exports. */
 export function topNames(source: SourceFile): { readonly all: Set<string>; readonly exported: Set<string> } {
   const all = new Set<string>()
   const exported = new Set<string>()
@@ -75,7 +75,7 @@ function namesOf(statement: Node): string[] {
   return name === undefined ? [] : [name]
 }
 
-/** What a node is called, if anything: `compileLists`, or `constructor`. */
+/** Returns the name of a node, if it has one: `compileLists`, or `constructor`. */
 function nameOf(node: Node): string | undefined {
   const { name } = node as { name?: Node }
   return name?.getText()
@@ -92,7 +92,7 @@ function ownLines(node: FunctionLikeDeclaration, source: SourceFile): number {
   )
 }
 
-/** The functions of the objects that it returns. */
+/** Returns the functions in the objects that a function returns. */
 function returnedFunctions(node: FunctionLikeDeclaration): Node[] {
   const objects: Node[] = []
   const add = (value: Node | undefined): void => {
@@ -106,7 +106,7 @@ function returnedFunctions(node: FunctionLikeDeclaration): Node[] {
   return objects.flatMap(functionsOf)
 }
 
-/** The functions that are members of an object: methods, or arrows as values. */
+/** Returns the functions that are members of an object: methods, or arrows as values. */
 function functionsOf(object: Node): Node[] {
   const found: Node[] = []
   object.forEachChild((member) => {

@@ -61,7 +61,7 @@ test('clients act as users, as nobody and as the system, by the rules', async ()
   expect((await tested.system.orders.history(mine.id)).data[0]?.actor).toBe(`users/${user.id}`)
   expect(await tested.as(`users/${user.id}`).auth.me()).toMatchObject({ name: 'Ada', user_type: 'user' })
   await expect(tested.client.orders.get(mine.id)).rejects.toMatchObject({ status: 401 })
-  // Lists are promises, as all others are.
+  // Lists are promises, like all other calls.
   await expect(tested.client.orders.list()).rejects.toMatchObject({ status: 401 })
   await expect(tested.client.orders.list().all()).rejects.toMatchObject({ status: 401 })
   await expect(tested.system.orders.list()).resolves.toMatchObject({ next: null })
@@ -116,7 +116,7 @@ test('the clock is set for rules, times and tokens, and jobs run by hand only', 
   await expect(tested.run('failing')).rejects.toThrow(RangeError)
   await expect(tested.run('nightli')).rejects.toThrow('did you mean "nightly"')
   await expect(tested.at('soon')).rejects.toThrow(TypeError)
-  // Whoever was known a moment ago has no session any more.
+  // After a reset, a user who was known a moment ago has no session.
   await tested.reset()
   await tested.system.users.create(ada)
   const { email, password } = ada

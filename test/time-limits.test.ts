@@ -9,8 +9,8 @@ const files = [...new Glob('{src,test}/**/*.ts').scanSync(root)].filter(
   (file) => !file.includes('time-limits'),
 )
 
-// `setDefaultTimeout` in a preload holds for the first file only, and bunfig.toml has no setting for it. That of a browser
-// is another one.
+// `setDefaultTimeout` in a preload holds for the first file only, and bunfig.toml has no setting for it. The limit of a
+// browser is another one.
 test('all tests share one time limit, given to bun test itself', () => {
   expect(limit).toBeGreaterThanOrEqual(60_000)
   expect(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'bun:test'
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { TestServer } from './harness.ts'
 
-/** All that serve one database, started for the tests around: one on SQLite, two on PostgreSQL. The first is `server`. */
+/** Starts the instances of one database for these tests: one on SQLite, two on PostgreSQL. The first is `server`. */
 export function startedInstances(
   store: string,
   declaration: AppDeclaration,

@@ -21,8 +21,8 @@ interface Group {
 const wycheproof = vectors('wycheproof/json_web_signature_test.json')
 
 /**
- * Where the data contradict themselves: 367 and 370 are called invalid but are, byte for byte, the valid 357;
- * 372 and 373 are called valid but have a `?` in them, which is not base64url (RFC 7515, section 2).
+ * Contradictions in the data: 367 and 370 are marked invalid but equal the valid 357, byte for byte; 372 and 373 are
+ * marked valid but contain a `?`, which is not base64url (RFC 7515, section 2).
  */
 const mislabelled = new Map([
   [367, true],

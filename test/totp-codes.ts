@@ -1,6 +1,6 @@
 import { stepAt, totpCode } from '../src/account/totp.ts'
 
-/** The codes of an authenticator app with this secret, now and some steps from now. */
+/** Returns the codes of an authenticator app with this secret, now and some steps from now. */
 export function codesOf(secret: string): (drift: number) => string {
   const bits = [...secret].map((letter) =>
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),

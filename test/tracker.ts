@@ -83,11 +83,11 @@ const tracker = withAdmins({
 
 export type Task = Record<string, unknown> & { id: number; version: number }
 
-/** A server with tasks, and what tests of writes by a filter ask of it. */
+/** A server with tasks, and the calls that tests of writes by a filter need. */
 export class Tracker {
   readonly server: TestServer
   readonly store: string
-  /** Of a user who is no admin. */
+  /** The token of a user who is no admin. */
   token = ''
   #runs = 0
 
@@ -101,7 +101,7 @@ export class Tracker {
     this.token = (await this.server.user('users', { email: 'u@example.com' })).token
   }
 
-  /** New tasks, and a filter that finds them. */
+  /** Creates tasks. Returns their ids, and a filter that finds them. */
   async make(...bodies: object[]): Promise<{ ids: number[]; where: string }> {
     const run = `r${++this.#runs}`
     const body = bodies.map((one) => ({ run, ...one }))

@@ -10,14 +10,14 @@ export interface Thing {
   readonly type: Type
   readonly id: number
   readonly name: string
-  /** By path, in their order: at most one, where it is not a list. */
+  /** The targets of each path, in order: at most one, unless it is a list. */
   references: Record<string, readonly number[]>
   deletion: number | null
 }
 
 type Values = Pick<Thing, 'references' | 'deletion'>
 
-/** Of one thing, as an operation found and left it; `before` is undefined where it was made. */
+/** A thing before and after an operation; `before` is undefined if it was created. */
 interface Touched {
   readonly thing: Thing
   readonly before: Values | undefined
@@ -27,7 +27,7 @@ interface Touched {
 interface Operation {
   readonly id: string
   readonly at: string
-  /** Those that it made, as a deletion; none where it deleted nothing. */
+  /** The number of its deletion; 0 if it deleted nothing. */
   readonly deletion: number
   readonly touched: readonly Touched[]
 }
@@ -42,14 +42,14 @@ interface Cleared {
   written: boolean
 }
 
-/** What the server should do, in the plainest words: no SQL, no sets, one thing at a time. */
+/** A plain model of what the server should do: no SQL, no sets, one thing at a time. */
 export class World {
   readonly things: Thing[] = []
   readonly operations: Operation[] = []
   #cleared: Cleared[] = []
   #operations = 0
 
-  /** Runs something, and notes what it did as an operation, if the server says that it was one. */
+  /** Runs something, and records it as an operation, if the server says that it was one. */
   async note(work: () => Promise<{ id: string; at: string }>): Promise<void> {
     const before = new Map(this.things.map((thing) => [thing, copyOf(thing)]))
     const deletions = this.#operations
@@ -60,12 +60,12 @@ export class World {
       return [{ thing, before: former, after: copyOf(thing) }]
     })
     for (const one of this.#cleared) if (targetsOf(one.thing, one.edge).length > 0) one.written = true
-    // What deletes nothing is no deletion, and has cleared nothing.
+    // An operation without deletions has no number of a deletion, and has cleared nothing.
     const deletion = this.#operations > deletions ? this.#operations : 0
     if (id !== '') this.operations.push({ id, at, deletion, touched })
   }
 
-  /** The status, and whether anything is written. Operations are given newest first. */
+  /** Returns the expected status, and whether anything is written. Operations are given newest first. */
   undo(operations: readonly Operation[]): { status: number; written: boolean } {
     const things = new Set(operations.flatMap(({ touched }) => touched.map(({ thing }) => thing)))
     const wanted = [...things].map((thing) => {
@@ -94,11 +94,11 @@ export class World {
     return { status: 200, written: changes.length > 0 }
   }
 
-  /** What is emptied because its target goes is known, under the deletion that the target has then. */
+  /** Records references that are cleared because their target is deleted, under the target's deletion. */
   #keepCleared(thing: Thing, now: Values, changes: readonly { thing: Thing; now: Values }[]): void {
     for (const edge of this.edgesOf(thing.type)) {
       const after = targetsOf(thing, edge)
-      // Only such references are emptied by a deletion, and set again by its restore.
+      // Only these references are cleared by a deletion, and set again by its restore.
       if (edge.onDelete !== 'clear' || (edge.list === undefined && after.length > 0)) continue
       for (const [place, target] of (now.references[edge.path] ?? []).entries()) {
         const gone = changes.find((one) => one.thing.type === edge.to && one.thing.id === target)
@@ -113,7 +113,7 @@ export class World {
     }
   }
 
-  /** Each value goes back if it still is what the version made it; stays if it is back already, or further; is in the way otherwise. */
+  /** Each value goes back if it is as the version left it, stays if it is back already, and is a conflict otherwise. */
   #takeBack(thing: Thing, versions: readonly Touched[]): Values | 'conflict' {
     const next = copyOf(thing)
     for (const [at, { before, after }] of versions.entries()) {
@@ -152,7 +152,7 @@ export class World {
     return next
   }
 
-  /** What is live refers to what is live, and names that must be unique are. */
+  /** Whether live things refer only to live things, and unique names are unique. */
   #isSound(): boolean {
     const live = this.things.filter(({ deletion }) => deletion === null)
     const names = live.filter(({ type }) => type !== 'people').map(({ type, name }) => `${type} ${name}`)
@@ -174,7 +174,7 @@ export class World {
     return edges.filter((edge) => edge.from === type)
   }
 
-  /** What hangs from things by cascades, as far as `reaches` says. */
+  /** Returns everything that depends on things by cascades, as far as `reaches` allows. */
   extent(roots: readonly Thing[], reaches: (thing: Thing) => boolean): Thing[] {
     const found = [...roots]
     for (const one of found)
@@ -255,7 +255,7 @@ function targetsOf(thing: Thing, { path }: Edge): readonly number[] {
   return thing.references[path] ?? []
 }
 
-/** Deleted by the very undo that is under way. */
+/** Deleted by the undo that is under way. */
 const ITSELF = -1
 
 function copyOf({ references, deletion }: Values) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const folder = join(import.meta.dir, '..', '..', 'shared', 'vectors')
 
-/** Public test data that lies beside the project; undefined, and said so, where it does not. */
+/** Returns public test data beside the project; undefined, with a message, if it is missing. */
 export function vectors(name: string): string | undefined {
   const path = join(folder, name)
   if (existsSync(path)) return path

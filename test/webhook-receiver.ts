@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** The key of all tests, and as it is declared. */
+/** The key of all tests, and its declared form. */
 const KEY = Buffer.from('0123456789abcdef0123456789abcdef')
 export const SECRET = `whsec_${KEY.toString('base64')}`
 
@@ -11,13 +11,13 @@ export interface Told {
   readonly authorization: string | null
 }
 
-/** A real server that is told of changes. It checks each signature, and answers as it is told to. */
+/** A real server that receives webhooks. It checks each signature, and answers as it is told to. */
 export class Receiver {
-  /** What has come, in its order, whatever was answered. */
+  /** All requests, in order, whatever was answered. */
   readonly told: Told[] = []
   /** The statuses of the next answers; then 200. */
   readonly answers: number[] = []
-  /** While it is set, nothing is answered. */
+  /** While it is set, no request is answered. */
   wait: Promise<void> | undefined
   readonly #server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => this.#take(request) })
 

@@ -1,6 +1,6 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 
-/** A way to a server that can be cut, or fall silent: no network is needed to lose one. */
+/** A connection to a server that can be cut, or fall silent, without a real network. */
 export class Wire {
   readonly #sockets = new Set<Socket>()
   #silent = false
@@ -39,19 +39,19 @@ export class Wire {
     }
   }
 
-  /** All connections end, and new ones do too. */
+  /** Ends all connections, and all new ones. */
   cut(): void {
     this.#cut = true
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Nothing comes through any more, and nobody is told. */
+  /** Lets nothing through any more, without telling anybody. */
   silence(): void {
     this.#silent = true
     for (const socket of this.#sockets) socket.pause()
   }
 
-  /** For new connections: one that has fallen silent never comes back. */
+  /** For new connections: one that has fallen silent never recovers. */
   heal(): void {
     this.#cut = false
     this.#silent = false

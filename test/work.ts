@@ -3,7 +3,7 @@ import { Retention } from '../src/api/past/retention.ts'
 import type { Store } from '../src/store/store.ts'
 import type { Job } from '../src/work/job.ts'
 
-/** A job that nobody else can take over. */
+/** Returns a job that nobody else can take over. */
 export function jobOn(store: Store): Job {
   return {
     store,
@@ -13,7 +13,7 @@ export function jobOn(store: Store): Job {
   }
 }
 
-/** Clears out what is old by that time: how many were purged. */
+/** Clears out what is old by that time. Returns how many Entities were purged. */
 export function clearOut(context: Context, now?: number): Promise<number> {
   return new Retention(context).pass(jobOn(context.store), now)
 }

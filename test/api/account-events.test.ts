@@ -16,11 +16,11 @@ const declaration = withAdmins({ users: users() })
 const all: Thing[] = [...THINGS]
 const but = (...gone: Thing[]) => all.filter((thing) => !gone.includes(thing))
 
-/** What happens to the account `users/<id>`, and what is left then. */
+/** Events of the account `users/<id>`. Each checks what still works afterwards. */
 const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promise<void>> = {
   'a deletion and a restore': async (server, world) => {
     await server.expect(200, 'DELETE', `/api/users/${world.id}/`)
-    // What only says something of the account is kept for a restore; nothing lets anybody in.
+    // Data about the account is kept for a restore, but nothing lets anybody in.
     expect(await world.working(server, 'users')).toEqual(DORMANT)
     await server.expect(200, 'DELETE', `/api/users/${world.id}/?restore=1`)
     expect(await world.working(server, 'users')).toEqual(but('session'))
@@ -39,7 +39,7 @@ const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promis
     const renamed = await server.call('PATCH', path, { body: { name: 'Ada' } })
     await server.expect(200, 'POST', `/api/operations/${operationOf(renamed)}/undo`, {})
     expect(await world.working(server, 'users')).toEqual(all)
-    // A new address gets an invitation of its own, sooner or later.
+    // A new address gets its own invitation, sooner or later.
     const left = async (): Promise<Thing[]> =>
       (await world.working(server, 'users')).filter((thing) => thing !== 'invitation')
     await server.expect(200, 'PATCH', path, { email: 'moved@example.com' })
@@ -60,7 +60,7 @@ const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promis
     await server.restart(withAdmins({ people: users({ was: 'users' }) }))
     expect(await world.working(server, 'people')).toEqual(all)
     await server.restart(withAdmins({ members: users({ was: 'people' }) }))
-    // Tokens have the name of the type: after two renames in a day people log in again.
+    // Tokens contain the name of the type: after two renames in a day, users must log in again.
     expect(await world.working(server, 'members')).toEqual(but('session'))
     await server.restart(withAdmins({ people: users({ was: 'members' }), users: users({ login: other }) }))
     await server.member('users', { email: 'stranger@example.com' })
@@ -111,10 +111,10 @@ const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promis
   },
 }
 const other = { userType: 'other', verify: true, second: 'optional' } as const
-/** Says something of the account, and lets nobody in. */
+/** Data about the account that lets nobody in. */
 const DORMANT: Thing[] = ['identity', 'proved address', 'preferences']
 
-/** What lists accounts of all types works, whatever became of some. */
+/** Lists of all accounts must work, whatever became of some. */
 async function listAll(server: TestServer): Promise<void> {
   for (const path of ['auth/keys/', 'auth/invitations/', 'operations/', 'health/details'])
     await server.expect(200, 'GET', `/api/${path}`)

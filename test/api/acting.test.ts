@@ -94,7 +94,7 @@ onEveryStore('an admin who acts as a user', declaration, (server) => {
     expectInvalid(await call('POST', '/api/users/', fresh), { password: ['is not yours to set'] })
     expect((await call('PATCH', path, { name: 'Eve' })).status).toBe(200)
 
-    // What the user has changed is not taken back by somebody else either.
+    // Nor may somebody else take back what the user has changed.
     const changed = await server.call('PATCH', path, {
       body: { email: 'eve2@example.com' },
       token: user.token,

@@ -47,7 +47,7 @@ const user = (id: number): User => ({ kind: 'user', entity: 'users', id, admin: 
 const admin: User = { kind: 'user', entity: 'admins', id: 1, admin: true }
 const CAUSE = '01973a2e-7c40-7000-8000-5f1d2c3b4a59'
 
-/** Every kind in the name of a user, or of nobody, and its text. */
+/** Every kind of Actor, and its text. */
 const kinds: readonly (readonly [text: string | null, actor: Actor])[] = [
   ['users/1', user(1)],
   ['system', { kind: 'system' }],
@@ -57,7 +57,7 @@ const kinds: readonly (readonly [text: string | null, actor: Actor])[] = [
   ['admins/1 as users/1', { kind: 'impersonation', by: admin, user: user(1), cause: CAUSE }],
 ]
 
-/** Makes and deletes a note as each of them: the operations, by the text of the actor. */
+/** Creates and deletes a note as each Actor. Returns the operations by the text of the Actor. */
 async function act(server: TestServer): Promise<Map<string, { id: number; made: string; gone: string }>> {
   const { context } = server
   const plan = context.plans.get('notes')
@@ -115,7 +115,7 @@ onEveryStore('actors', declaration, (server) => {
     for (const [name] of kinds) expect(list.out).toContain(`  by ${name}  `)
   })
 
-  /** The command line needs a declaration: this one as a file. */
+  /** The declaration as a file, for the command line. */
   async function config(): Promise<string[]> {
     const file = join(server.folder, 'takeback.config.ts')
     await Bun.write(
@@ -135,7 +135,7 @@ onEveryStore('actors', declaration, (server) => {
     const ofKind = (name: string) => [done.get(name)?.gone, done.get(name)?.made]
     for (const name of ['keys/7', 'jobs/nightly', 'reactions/charge', 'admins/1 as users/1'])
       expect([name, await listed(name)]).toEqual([name, ofKind(name) as string[]])
-    // In the name of a user is all that was done with their rights.
+    // Everything done with a user's rights is done in the name of that user.
     const inName = ['admins/1 as users/1', 'keys/7', 'users/1'].flatMap(ofKind)
     expect(await listed('users/1')).toEqual(inName as string[])
     for (const name of ['keys/8', 'jobs/hourly', 'reactions/nightly', 'admins/1 as users/2', 'users/2'])

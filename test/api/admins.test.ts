@@ -5,7 +5,7 @@ import { Query } from '../../src/api/query.ts'
 import { app, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 
-/** Admins that can be deleted in every way: by themselves, with a company, by an undo. */
+/** Admins that can be deleted in every way: directly, with a company, by an undo. */
 const offices = app({
   admins: 'admins',
   entities: {
@@ -68,7 +68,7 @@ onEveryStore('the last admin', offices, (server) => {
       )
     ).token
     await server.expect(200, 'DELETE', `/api/admins/${first}/`, undefined, { token })
-    // As the command line does it: no account can undo its own beginning anyway.
+    // As the command line does it, because no account can undo its own creation anyway.
     for (const name of ['', 'dry_run', 'skip_conflicts']) {
       const query = new Query(name === '' ? [] : [[name, '1']], undoOperation.takes)
       const undone = undo(server.context, fromSystem({}), operation, query)
@@ -93,7 +93,7 @@ onEveryStore('the last admin', offices, (server) => {
       const [row] = await server.query('SELECT count(*) AS n FROM admins WHERE deleted_at IS NULL')
       expect(Number(row?.n)).toBeGreaterThanOrEqual(1)
       for (const { status } of answers) expect([200, 401, 409]).toContain(status)
-      // Whoever is left: the first one, as before.
+      // Whoever is left, the first admin is restored for the next round.
       await server.query('UPDATE admins SET deleted_at = NULL, deletion = NULL WHERE id = $1', ids[0] ?? 0)
       const { body } = await server.call('POST', '/api/auth/login', { body: ADMIN, token: null })
       server.adminToken = body.token

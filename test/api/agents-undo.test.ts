@@ -4,7 +4,7 @@ import { endpoints } from '../../src/api/endpoints.ts'
 import { AgentCalls, declaration, stateOf } from '../agents.ts'
 import { onEveryStore, runs } from '../harness.ts'
 
-/** Enough that not all steps of all runs are refused. */
+/** Enough runs that not all steps are refused. */
 const RUNS = Math.max(runs(10), 4)
 
 onEveryStore('what agents do', declaration, (server) => {
@@ -20,7 +20,7 @@ onEveryStore('what agents do', declaration, (server) => {
     await server.expect(200, 'DELETE', `/api/rooms/${gone.id}/`)
     const patched = await server.call('PATCH', `/api/rooms/${id}/`, { body: { beds: 5 } })
     const one = `/api/rooms/${id}/`
-    /** What is sent to each endpoint that is not a GET, by its name. Others are sent nothing, and must refuse. */
+    /** The requests to each endpoint that is not a GET, by its name. Endpoints without an entry must refuse. */
     const sent: Record<string, readonly (readonly [path: string, body?: unknown])[]> = {
       create: [
         ['/api/rooms/', { title: title() }],
@@ -88,7 +88,7 @@ onEveryStore('what agents do', declaration, (server) => {
     }
     expect(Object.keys(sent).filter((name) => !called.has(name))).toEqual([])
     expect(planned).toBeGreaterThan(14)
-    // Only what cannot be taken back, and what there is not.
+    // Only what cannot be taken back is refused.
     expect(turnedDown).toEqual(['delete 403'])
   })
 
@@ -163,7 +163,7 @@ onEveryStore('what agents do', declaration, (server) => {
       }),
       { numRuns: RUNS },
     )
-    // A step may be refused, but not all of them.
+    // Some steps may be refused, but not all of them.
     expect(written).toBeGreaterThan(0)
   })
 })

@@ -44,7 +44,7 @@ onEveryStore('agents', declaration, (server) => {
     expect([done.status, done.body.title]).toEqual([201, name])
     const { data } = await server.expect(200, 'GET', `/api/rooms/${done.body.id}/history/`)
     expect(data[0].actor).toBe(`keys/${id}`)
-    // The plan is of another request.
+    // The plan belongs to another request.
     const other = await send(key, 'POST', withPlan('/api/rooms/', shown.body.plan), {
       title: title(),
       beds: 2,

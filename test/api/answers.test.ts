@@ -47,7 +47,7 @@ async function pages(
   }
 }
 
-/** What an answer is let to be: its own Entities, what comes along, and one Entity beyond. */
+/** The largest allowed answer: its own Entities, the expanded ones, and one more Entity. */
 const MOST = budget.pageBytes + budget.expandBytes + 1_200_000
 
 onEveryStore('a page of large Entities', declaration, (server) => {
@@ -75,7 +75,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
     'limit=200&fields=id,name,body',
   ]
   giant.each([...sample(queries, 2)])('ends where an answer is full, and goes on: %s', async (query) => {
-    // To nobody a rule applies.
+    // Without a token, rules apply.
     const token = query.includes('sort') ? null : server.adminToken
     const { ids, lengths } = await pages(server, query, { token })
     expect([...ids].sort((a, b) => a - b)).toEqual(all)
@@ -92,7 +92,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
 })
 
 onEveryStore('what is told of large Entities', declaration, (server) => {
-  /** Of almost a megabyte each: more than an answer may have. */
+  /** Groups of almost a megabyte each: together more than an answer may hold. */
   const GROUPS = isDeep ? 25 : 20
   const VERSIONS = isDeep ? 30 : 19
   let id = 0
@@ -152,13 +152,13 @@ onEveryStore('what is told of large Entities', declaration, (server) => {
       await server.expect(201, 'POST', '/api/nodes/', { name: 'm', body: `${at} ${'x'.repeat(900_000)}` })
     const path = '/api/nodes/summary/?group=body&filter=name%20==%20%22m%22'
     const { body, text: answer } = await server.call('GET', path)
-    // The cursor has the value of the last group in it.
+    // The cursor contains the value of the last group.
     expect(answer.length).toBeLessThan(budget.answerBytes + 3_000_000)
     expect([body.data.length > 1, body.data.length < GROUPS, body.next === null]).toEqual([true, true, false])
   })
 })
 
-/** All that comes along, at any depth, and what was cut. */
+/** Counts expanded Entities, at any depth, and truncated ones. */
 function walk(value: unknown, seen: { entities: number; cut: number } = { entities: 0, cut: 0 }) {
   if (Array.isArray(value)) for (const one of value) walk(one, seen)
   else if (typeof value === 'object' && value !== null) {
@@ -169,7 +169,7 @@ function walk(value: unknown, seen: { entities: number; cut: number } = { entiti
   return seen
 }
 
-/** In a list the first ones are Entities, then all are cut; nothing is lost, and nothing moves. */
+/** In a list, whole Entities come first, then truncated ones. None is missing, and their order is kept. */
 function expectPrefixes(value: unknown, count: number): void {
   if (Array.isArray(value)) {
     const states = value.map((one) => ('version' in one ? 'whole' : one.truncated === true ? 'cut' : 'plain'))
@@ -221,7 +221,7 @@ onEveryStore('expansions of what links to each other', declaration, (server) => 
         expect(entities - own).toBeLessThanOrEqual(budget.expandEntities)
         expect(answer.length).toBeLessThan(MOST)
         expectPrefixes(body.data ?? body, COUNT)
-        // There is a limit, and not a refusal.
+        // Expansions are limited, not refused.
         expect(entities).toBeGreaterThan(own)
       },
     )

@@ -5,7 +5,7 @@ import { onEveryStore } from '../harness.ts'
 
 const optional = { optional: true } as const
 
-/** A shop: what is reserved is not for sale. */
+/** A shop in which reserved stock is not for sale. */
 const shop = withAdmins({
   users: entity({ login: { userType: 'user' }, fields: { name: text(), credit: decimal() } }),
   products: entity({
@@ -54,7 +54,7 @@ onEveryStore('arithmetic', shop, (server) => {
     for (const [filter, found] of [
       ['stock - reserved >= 1', 'pen pad'],
       ['!(stock - reserved >= 1)', 'ink'],
-      // Nothing is lost between kinds.
+      // Operations on different types of numbers lose no digits.
       ['stock * price == 5.5', 'pen'],
       ['price * tax == "0.084700"', 'pen'],
       ['price + tax > 1.17 && price + tax < 1.18', 'pen'],
@@ -68,14 +68,14 @@ onEveryStore('arithmetic', shop, (server) => {
       ['weight == 0.1 && weight < price && price < stock', 'pen'],
       ['lines.exists(l, l.count * l.price == 0.3)', 'cap'],
       ['name + "s" == "pens"', 'pen'],
-      // Towards zero, and with the sign of what is divided.
+      // Division rounds towards zero; a remainder has the sign of the dividend.
       ['-stock / 2 == -2 && -stock % 2 == -1', 'pen'],
       ['price / 3 == 0.366667', 'pen'],
       ['price % 1 == 0.1', 'pen'],
       ['min(stock, reserved, 3) == 3', 'pen'],
       ['max(price, stock) == 5.0', 'pen'],
       ['round(weight) == 3 || abs(reserved - stock) == 1', 'pen ink'],
-      // What overflows or divides by zero is neither true nor false.
+      // An overflow or a division by zero is neither true nor false.
       ['stock + 1 > 0', 'pen ink'],
       ['!(stock + 1 > 0)', ''],
       ['stock * stock * stock > 0', 'pen ink'],

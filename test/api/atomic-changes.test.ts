@@ -191,7 +191,7 @@ onEveryStoreByHand('atomic changes', (store) => {
     expect((await patch(id, { stock: { $add: 895 } }, as)).status).toBe(403)
     expectInvalid(await patch(id, { rating: { $add: -1 } }, as), { rating: ['is not yours to set'] })
     expect((await patch(id, { rating: { $add: 1 } }, as)).body.rating).toBe(4)
-    // Whoever sets a field that they do not see could count down to what it is.
+    // Otherwise, somebody could find out a hidden value by counting down to a limit.
     for (const by of [1, -8])
       expectInvalid(await patch(id, { margin: { $add: by } }, as), { margin: ['must be an integer'] })
     for (const name of ['cost', 'nothing'])

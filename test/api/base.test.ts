@@ -26,7 +26,7 @@ const declared = withAdmins(
         update: ({ title, ...rest }) => (title === undefined ? rest : { ...rest, title: title.trim() }),
       },
     }),
-    // Some see a field only in Entities of their own.
+    // Some users see a field only in their own Entities.
     owned: entity({
       fields: {
         owner: ref('users'),
@@ -91,7 +91,7 @@ onEveryStore('a change that says what it is based on', declared, (server) => {
     })
     expect(refused.body.conflicts['extra.a'].now).toBe(2)
     expect(await server.rows('takeback_journal')).toBe(rows)
-    // What was changed and changed back is as it was, and so is a change to what it is already.
+    // A value that was changed back is no conflict, and neither is a change to the current value.
     await server.expect(200, 'PATCH', `/api/${path}`, { guests: 1 })
     expect((await patch(`${path}?base=1`, { guests: 6, place: { city: 'Chur' } })).body.guests).toBe(6)
   })
@@ -120,7 +120,7 @@ onEveryStore('a change that says what it is based on', declared, (server) => {
     expect(refused.body.errors).toEqual({ guests: ['was changed since version 1; is 2 now'] })
     expect(refused.body.conflicts).toEqual({ guests: { now: 2 } })
     expect((await patch(`${path}?base=1`, { margin: 8 })).status).toBe(200)
-    // What a hook makes of a value is not what was sent.
+    // The value that a hook stores differs from the value that was sent.
     await server.expect(200, 'PATCH', `/api/${path}`, { title: 'Jura' })
     expect((await patch(`${path}?base=1`, { title: ' Alps ' })).body.errors.title).toHaveLength(1)
   })
@@ -222,7 +222,7 @@ onEveryStore('a change that says what it is based on', declared, (server) => {
       }
       const both = await patch(path, { code: 'c', title: 'c' }, { token: ben.token })
       expect([both.status, Object.keys(both.body.conflicts)]).toEqual([409, ['title']])
-      // The owner is told.
+      // The owner is told of the conflict.
       if ('count' in changed)
         expect(Object.keys((await patch(path, { count: 9 }, { token: ann.token })).body.conflicts)).toEqual([
           'count',

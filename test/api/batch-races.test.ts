@@ -6,7 +6,7 @@ import { newFolder } from '../process/process.ts'
 
 const CLIENTS = 12
 const ROUNDS = 12
-/** Few, so that clients meet. */
+/** Few names, so that clients conflict. */
 const NAMES = 30
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T
@@ -28,7 +28,7 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
     const flags = { ...FULL_POOL, 'rate-limit': 'writes=off,reads=off' }
     const first = new TestServer(store, graph, flags, database)
     await first.start()
-    // Where several servers may share a database, they do not wait for each other in one process.
+    // If several servers may share a database, use two, so that they do not wait for each other in one process.
     const second = new TestServer(store, graph, flags, database)
     second.adminToken = first.adminToken
     servers = store === 'sqlite' ? [first] : [first, second]
@@ -71,7 +71,7 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
     () => ({ method: 'DELETE', path: `/api/people/${pick(ids.people)}/?restore=1` }),
     () => ({ method: 'DELETE', path: `/api/companies/${pick(ids.companies)}/?restore=1` }),
   ]
-  /** The last part refers to one that the first makes, or to what the second one has answered. */
+  /** A batch whose last part refers to the Entity that the first part creates, or that the second one changes. */
   const chained = (): Part[] => [
     { method: 'POST', path: '/api/people/', body: { name: name(), boss: ref('people') } },
     change('people', { name: name() }),
@@ -86,7 +86,7 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
       ? chained()
       : Array.from({ length: 2 + Math.floor(Math.random() * 4) }, () => pick(from)())
 
-  /** What was answered, by status and code. */
+  /** Returns the number of answers, by status and code. */
   async function race(
     move: () => [method: string, path: string, body?: unknown],
   ): Promise<Record<string, number>> {

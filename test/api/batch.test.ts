@@ -123,7 +123,7 @@ onEveryStore('batches', bookings, (server) => {
     expectInvalid(await send([note, booking('$0.text.length')]), { '1.room.id': nothing })
     expectInvalid(await send([note, booking('$0.constructor')]), { '1.room.id': nothing })
     expectInvalid(await send([note, { method: 'DELETE', path: '/api/rooms/$3.id/' }]), { '1.path': later(3) })
-    // What is there may still be wrong.
+    // A reference to an existing value may still have the wrong type.
     expectInvalid(await send([note, booking('$0.text')]), {
       '1.room': ['must be a whole number from 1'],
       '1.room.id': ['must be a whole number from 1'],

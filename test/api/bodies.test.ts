@@ -9,7 +9,7 @@ onStore('sqlite', 'a body larger than it may be', bookings, (server) => {
   const json = { 'Content-Type': 'application/json' }
   const N = 64 * 1024 * 1024
 
-  /** Every way to say a length; the second of two must not undo the first. */
+  /** All ways to give a length. The second of two must not override the first. */
   const lengths: Record<string, string> = {
     'one length': `Content-Length: ${N}`,
     'two equal lengths': `Content-Length: ${N}\r\nContent-Length: ${N}`,
@@ -28,7 +28,7 @@ onStore('sqlite', 'a body larger than it may be', bookings, (server) => {
         [head, ...Array.from({ length: 2 * (budget.bodyBytes / block.length) }, () => sent)],
         { patience: 20_000 },
       )
-      // Different lengths are Bun's to refuse, without words of ours.
+      // Bun itself refuses contradicting lengths, with a 400.
       expect([413, 400]).toContain(answers[0]?.status ?? 0)
       if (answers[0]?.status === 413) expect(answers[0]?.body).toContain('too_large')
       else expect(closed || answers.length === 1).toBe(true)

@@ -35,7 +35,7 @@ async function all(server: TestServer, type: string, more = ''): Promise<Row[]> 
   return (await server.expect(200, 'GET', `/api/${type}/?limit=200${more}`)).data
 }
 
-/** All that the evaluator has to know. */
+/** Returns all data that the evaluator needs. */
 async function worldOf(server: TestServer, me: World['me']): Promise<World> {
   const live: Readonly<Record<string, readonly Row[]>> = {
     bs: await all(server, 'bs'),
@@ -66,7 +66,7 @@ function refersTo(reference: unknown, id: number): boolean {
   return all.some((one) => one?.id === id)
 }
 
-/** Of more than a page. */
+/** Reads all rows, even if there is more than a page. */
 async function everyOne(server: TestServer, type: string): Promise<Row[]> {
   const found: Row[] = []
   for (let more: Row[] = []; found.length === 0 || more.length > 0; found.push(...more)) {
@@ -85,14 +85,14 @@ function idsOf(rows: readonly Row[]): number[] {
   return rows.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-/** More than anybody may ask for, however well it is meant. */
+/** The messages of limits, which random conditions may exceed. */
 const LIMITS =
   /is longer than 4096 bytes|parts, more than 100|by more than 100 years|searches in texts|has a product with/
 
-/** Which rows are asked for, by chance: mostly those that live. */
+/** Which rows a random number selects: mostly the live ones. */
 const [LIVE, TRASH, PAST] = [0, 18, 19] as const
 
-/** Of those that refer to something. */
+/** Conditions about referrers. */
 const RELATIONS = [
   'ds.exists(x, x.flag)',
   '!ds.exists(x, x.flag)',
@@ -137,7 +137,7 @@ const RELATIONS = [
   'tags.exists(x, ds.exists(y, y.name == x))',
 ]
 
-/** What chance seldom finds. */
+/** Cases that random generation seldom finds. */
 const SELDOM = [
   'name.startsWith("a")',
   'name.startsWith("\\ud7ff") || name.startsWith("\u{10ffff}")',
@@ -169,7 +169,7 @@ const SELDOM = [
   ...RELATIONS,
 ]
 
-/** Each of the live, of the trash and of the past; in a run that is not deep of one of them, in turn. */
+/** Each case for live rows, for the trash and for the past; unless the run is deep, for one of them in turn. */
 const EXAMPLES = SELDOM.flatMap((text, at) =>
   sample([LIVE, TRASH, PAST], 3, at).map((which): [string, number] => [text, which]),
 )
@@ -184,7 +184,7 @@ onEveryStore('expressions', declarationWith([]), (server) => {
     await fillRows(server, 'rows')
     const { id } = await server.expect(200, 'GET', '/api/auth/me')
     await fillReferring(server, 'rows', [{ admin: { id } }])
-    // What is in the trash already goes on to refer to what is deleted then.
+    // Rows that are in the trash already keep their references to Entities that are deleted later.
     for (const id of [3, 7]) await removeThoseOf(id)
     await removeTargets(server)
     for (const gone of [5, 9, 20]) await server.call('DELETE', `/api/ds/${gone}/`)
@@ -229,7 +229,7 @@ onEveryStore('expressions', declarationWith([]), (server) => {
     const by = sort.split(',').map((key) => {
       const descending = key.startsWith('-')
       const path = key.slice(descending ? 1 : 0)
-      // It is declared to be sorted folded.
+      // This field is declared with `sort: 'fold'`.
       return { sign: descending ? -1 : 1, order: compileOrder(path === 'word' ? 'fold(word)' : path) }
     })
     const last = by.at(-1)?.sign ?? 1
@@ -240,7 +240,7 @@ onEveryStore('expressions', declarationWith([]), (server) => {
   }
 })
 
-/** Some pages each, which begin and end in the middle of equal values. */
+/** A page size that makes pages start and end among equal values. */
 const PAGE = isDeep ? 7 : 31
 
 async function walk(server: TestServer, sort: string): Promise<number[]> {
@@ -255,7 +255,7 @@ async function walk(server: TestServer, sort: string): Promise<number[]> {
   return found
 }
 
-/** Rules whose literals stand in the text of a statement: each would say more than it means, or nothing, if it got out. */
+/** Rules whose literals are part of the SQL text. If one escaped its quotes, it would match more rows, or none. */
 const HOSTILE = [
   `name == "' OR 1=1 --"`,
   `name != "\\\\' OR '1'='1"`,
@@ -283,7 +283,7 @@ const HOSTILE = [
   `(flag ? "user" != me.type : created_at <= me.deleted_at) == sure`,
 ]
 
-/** Whether it can be declared as a rule. */
+/** Whether the rule can be declared. */
 function isWithinLimits(rule: string): boolean {
   try {
     resolve(declarationWith([rule]))
@@ -294,7 +294,7 @@ function isWithinLimits(rule: string): boolean {
   }
 }
 
-/** Of one who asks, and as whom the evaluator knows them. */
+/** A caller, and the evaluator's view of the same caller. */
 interface Asking {
   readonly token: string | null
   readonly world: World
@@ -302,7 +302,7 @@ interface Asking {
 
 onEveryStoreByHand('rules', (store) => {
   const random = fc.sample(conditions, Math.min(60, Math.ceil(RUNS / 25)))
-  // What is over a limit cannot be declared: too long, or too far away.
+  // Rules that exceed a limit cannot be declared.
   const relations = sample(
     RELATIONS.filter((text) => !text.includes('x.rows')),
     8,
@@ -315,7 +315,7 @@ onEveryStoreByHand('rules', (store) => {
   ]
   const server = new TestServer(store, declarationWith(rules))
   const people: { id: number; token: string }[] = []
-  /** They stay as they are. */
+  /** The rows of each type, which do not change. */
   const rowsOf = new Map<string, Row[]>()
 
   beforeAll(async () => {
@@ -357,7 +357,7 @@ onEveryStoreByHand('rules', (store) => {
       rowsOf.set(type, rows)
       const expected = idsOf(rows.filter((row) => holds(type, row, world) === true))
       const list = await server.call('GET', `/api/${type}/?limit=200&count=1`, { token })
-      // What never holds for one who asks is refused as a whole.
+      // A list is refused if the rule can never hold for the caller.
       const refused = expected.length === 0 && [401, 403].includes(list.status)
       if (!refused)
         expect([rule, list.status, list.body.total, idsOf(list.body.data ?? [])]).toEqual([

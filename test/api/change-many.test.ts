@@ -187,7 +187,7 @@ withTracker('changes by a filter', (tasks, server) => {
     const [first] = made.data
     await server.expect(200, 'PATCH', `/api/orders/${first.id}/`, { name: 'refused' })
     const before = await all()
-    // All that does not fit is told at once, what hooks refuse and what they are given.
+    // All errors are reported at once, whether from hooks or from checks.
     const alike = await server.expect(201, 'POST', '/api/orders/', { name: 'refused' })
     expectInvalid(await server.call('PATCH', orders, { body: { count: 5 }, ...as }), {
       count: [`is fixed (orders/${first.id} and 1 more)`],

@@ -7,7 +7,7 @@ const declaration = withAdmins({
   news: entity({ fields: { title: text() }, access: { read: everyone } }),
 })
 
-/** The versions that a listener at an instance is told of, in that order. */
+/** Collects the versions that a listener at an instance receives, in order. */
 async function listenTo({ url }: TestServer): Promise<string[]> {
   const { body } = await fetch(`${url}/api/changes/?entity=news`, {
     headers: { Accept: 'text/event-stream' },
@@ -28,7 +28,7 @@ async function listenTo({ url }: TestServer): Promise<string[]> {
   return heard
 }
 
-/** Creates one, changes it, and returns the versions. */
+/** Creates an Entity, changes it, and returns its versions. */
 async function writeAt(server: TestServer): Promise<string[]> {
   const { id } = await server.expect(201, 'POST', '/api/news/', { title: 'a' })
   const changed = await server.expect(200, 'PATCH', `/api/news/${id}/`, { title: 'b' })

@@ -41,7 +41,7 @@ const declaration = withAdmins({
 })
 const types = ['projects', 'tags', 'tasks', 'shares', 'drafts'] as const
 
-/** Numbers that a seed decides. */
+/** Returns a random generator with a seed. */
 function randomFrom(seed: number): (most: number) => number {
   let state = seed * 2_654_435_761 + 1
   return (most) => {
@@ -50,7 +50,7 @@ function randomFrom(seed: number): (most: number) => number {
   }
 }
 
-/** Plays random writes. */
+/** Makes random writes. */
 class Writer {
   readonly #server: TestServer
   readonly #users: readonly number[]
@@ -128,7 +128,7 @@ class Writer {
     else await this.#call('POST', `/api/operations/${this.#one(this.#operations)}/undo/?skip_conflicts=1`)
   }
 
-  /** Makes room for the next run: replicas are one page long. */
+  /** Deletes everything for the next run: replicas are one page long. */
   async clear(): Promise<void> {
     for (const name of ['shares', 'tasks', 'projects', 'drafts', 'tags']) {
       const { body } = await this.#server.call('GET', `/api/${name}/?limit=200`)
@@ -140,7 +140,7 @@ class Writer {
     }
   }
 
-  /** Several at a time. */
+  /** Makes several writes at a time. */
   async play(acts: number): Promise<void> {
     for (let done = 0; done < acts; ) {
       const together = 1 + this.#random(4)

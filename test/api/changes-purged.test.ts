@@ -39,7 +39,7 @@ onEveryStore('the feed of changes', declaration, (server) => {
     const second = await read(first.next)
     expect(purged.map(({ status }) => status)).toEqual([204])
     const told = [...first.data, ...second.data].filter((one) => one.entity === 'tasks')
-    // Who saw the task cannot be known any more, so they list it anew.
+    // After the purge, nobody knows who saw the task, so followers must list the tasks again.
     expect(told).toContainEqual({ type: 'reset', entity: 'tasks' })
   })
 })

@@ -10,10 +10,10 @@ const declaration = withAdmins({
   news: entity({ fields: { title: text() }, access: { read: everyone } }),
 })
 
-/** More than the buffers of the system and of the server hold. */
+/** More data than the buffers of the system and of the server hold. */
 const MEGABYTES = 12
 
-/** A client of a stream that reads when it is told to. */
+/** A client of a stream that only reads when told to. */
 interface Deaf {
   readonly socket: Socket
   isOver: boolean
@@ -61,7 +61,7 @@ onStore('sqlite', 'clients of the feed that are slow', declaration, (server) => 
 
   test('keep nobody else from catching up', async () => {
     const path = await backlog()
-    // Only then are those cut off who do not read.
+    // Clients that do not read are cut off only after this time.
     const stalled = Bun.sleep(budget.streamStallMs).then(() => 'stalled')
     const deaf = await Promise.all(Array.from({ length: budget.catchUps + 1 }, () => listen(server, path)))
     const position = await now()

@@ -37,7 +37,7 @@ interface Change {
 const short = ({ type, entity, id }: Change) =>
   type === 'reset' ? `reset ${entity}` : `${type} ${entity}/${id}`
 
-/** Reads a stream of events as it comes. */
+/** Reads a stream of events as they arrive. */
 async function listen(server: TestServer, path: string, headers: Record<string, string> = {}) {
   const cut = new AbortController()
   const response = await fetch(server.url + path, {
@@ -116,7 +116,7 @@ onEveryStore('the feed of changes', declaration, (server) => {
       ['upsert', 'shared', false],
       ['remove', undefined, undefined],
     ])
-    // Whose doing it was is for those who see the history, and for whoever did it.
+    // The Actor is shown to callers who see the history, and to the Actor.
     await server.call('PATCH', `/api/notes/${note.id}/`, { body: { title: 'own' }, token: bob.token })
     const own = (await since(start, bob.token)).data.at(-1)
     expect(own).toMatchObject({ actor: `users/${bob.id}`, data: { title: 'own' } })
@@ -196,7 +196,7 @@ onEveryStore('the feed of changes', declaration, (server) => {
       [`upsert notes/${note.id}`, 'present'],
       [`remove notes/${gone.id}`, undefined],
     ])
-    // After a purge nobody knows who saw it.
+    // After a purge, nobody knows who saw the Entity.
     await server.expect(204, 'DELETE', `/api/notes/${gone.id}/?purge=1`)
     expect((await since(start, ann.token)).data.map(short)).toEqual([
       `upsert notes/${note.id}`,

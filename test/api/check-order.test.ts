@@ -16,7 +16,7 @@ const fields = {
   extra: json(some),
 }
 
-/** Rules under which a stranger may not change it, whatever they send, and those under which the owner may. */
+/** Update rules that allow the owner, but never a stranger, whatever the request. */
 const updates = {
   own: 'owner.id == me.id',
   given: 'owner.id == me.id && next.owner.id == me.id',
@@ -40,7 +40,7 @@ const declared = withAdmins({
   ),
 })
 
-/** Each is wrong in another way: of its own, in the database, in the parameters. */
+/** Requests that are wrong in different ways: in the body, in the database, in the parameters. */
 const faulty: readonly (readonly [method: string, more: string, body: unknown])[] = [
   ['PATCH', '', { title: 'too long' }],
   ['PATCH', '', { title: null }],
@@ -106,7 +106,7 @@ onEveryStore('the order of checks', declared, (server) => {
 
     test('whoever may is told what is wrong', async () => {
       for (const [at, one] of faulty.entries()) {
-        // To give it away is what the rule forbids, whoever it goes to.
+        // The rule forbids giving it away, no matter to whom.
         if (name === 'given' && JSON.stringify(one[2]).includes('"owner":{"id":99999')) continue
         expect([one, await statusOf(name, 1, at, name === 'never' ? server.adminToken : ann.token)]).toEqual([
           one,

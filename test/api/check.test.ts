@@ -23,7 +23,7 @@ const notes = {
 }
 const declaration = withAdmins({ notes: entity({ fields: notes }) })
 
-/** As migrations leave it: a new default, a conversion, a field that is gone and one that is back. */
+/** Declarations that lead to migrations: a new default, a conversion, a field that is removed and one that returns. */
 const { count: _, ...withoutCount } = notes
 const later = [
   { ...notes, stars: integer({ default: 3 }), count: text({ optional: true }) },
@@ -31,7 +31,7 @@ const later = [
   { ...notes, stars: integer({ default: 5 }), count: text({ default: 'none' }) },
 ].map((fields) => withAdmins({ notes: entity({ fields }) }))
 
-/** What is done by hand, to which Entity or table the finding must point, and what it must say. */
+/** Damage done by hand, the Entity or table that the finding must name, and its text. */
 const damages: [name: string, statements: string[], where: string, what: RegExp][] = [
   [
     'a value',
@@ -124,8 +124,8 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
 ]
 
 /**
- * Tables in which no column names an Entity. A new table that does so has `entity` and `entity_id`: these columns are how a
- * purge, a rename and a check find it.
+ * Tables without a column that names an Entity. A new table that names one has `entity` and `entity_id`: by these
+ * columns a purge, a rename and a check find its rows.
  */
 const SPEAK_OF_NONE = [
   'answers',
@@ -144,13 +144,13 @@ const SPEAK_OF_NONE = [
   'work',
 ]
 
-/** A value for a column: of a row about an Entity that was never there. */
+/** A value for a column, in a row about an Entity that never existed. */
 function sampleOf({ name, kind }: OwnColumn, entity: string): string {
   if (kind === 'integer') return name === 'entity_id' ? '95' : '1'
   return kind === 'datetime' ? `'2026-06-02T17:00:00.000Z'` : `'${name} of ${entity}'`
 }
 
-/** Past the triggers. */
+/** The search index, changed directly, past its triggers. */
 const SEARCH = `"${searchName('notes', ['title~'])}"`
 const unsearched: typeof damages = [
   [
@@ -212,7 +212,7 @@ onEveryStoreByHand('takeback check', (store) => {
       expect([name, findings.length <= 3]).toEqual([name, true])
       await damaged.remove()
     }
-    // And in the database itself.
+    // Damage in the original database, too.
     await database.query(`UPDATE notes SET "title~" = ' wrong ' WHERE id = 1`)
     const { code, out, err } = await run(['check', '--database', database.url])
     expect([code, out]).toEqual([
@@ -257,7 +257,7 @@ onEveryStoreByHand('takeback check', (store) => {
       columns.filter((column) => /entity|_id$/.test(column.name)).map((column) => `${name} ${column.name}`),
     )
     const first = new Set(aboutEntities.flatMap(({ name }) => [`${name} entity`, `${name} entity_id`]))
-    // Who acted: `actor` has the type. It stays in the journal after a purge, as who has done what does.
+    // `actor_id` names who acted. It stays in the journal after a purge.
     expect(named.filter((one) => !first.has(one))).toEqual(['takeback_journal actor_id'])
   })
 

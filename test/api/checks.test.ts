@@ -23,7 +23,7 @@ const STOCK = 'must not be more than what is in stock'
 
 const shop = withAdmins({
   users,
-  // Only admins see what is in stock.
+  // Only admins see the stock.
   products: entity({ fields: { stock: integer({ min: 0 }) } }),
   orders: entity({
     fields: {
@@ -85,7 +85,7 @@ onEveryStore('checks', shop, (server) => {
         'price.gross': ['must not be less than net'],
         lines: ['must have quantities from 1'],
         to: ['must come after from'],
-        // The check of the owner reads a value that is wrong itself.
+        // The check of the owner is skipped, because it reads this wrong value.
         open: ['must be true or false'],
       },
     )
@@ -94,7 +94,7 @@ onEveryStore('checks', shop, (server) => {
       owner: ['must be there'],
       'owner.id': ['must be there'],
     })
-    // Something that is not there breaks nothing.
+    // A missing value breaks no check.
     const { id } = (await post('slots/', { starts_at: at(8) })).body
     const path = `/api/slots/${id}/`
     const patch = (body: unknown) => server.call('PATCH', path, { body })
@@ -150,10 +150,10 @@ onEveryStore('checks', shop, (server) => {
     expect(made.status).toBe(201)
     const path = `/api/orders/${made.body.id}/`
     await server.expect(200, 'PATCH', `/api/products/${product.id}/`, { stock: 1 })
-    // What the check reads is not sent, so it is not asked again.
+    // The request sends no field that the check reads, so it is not evaluated.
     expect((await server.call('PATCH', path, { body: { note: 'x' }, token })).status).toBe(200)
     expectInvalid(await server.call('PATCH', path, { body: { quantity: 4 }, token }), { quantity: [STOCK] })
-    // A field that they may not know of is not named.
+    // A field that the caller may not know of is not named.
     await server.query('UPDATE orders SET secretly = 10')
     await server.expect(200, 'DELETE', path, undefined, { token })
     expectInvalid(await server.call('DELETE', `${path}?restore=1`, { token }), {
@@ -187,7 +187,7 @@ onEveryStore('checks', shop, (server) => {
     await server.expect(200, 'PATCH', path, { starts_at: at(10), ends_at: at(11) })
     const name = `slots/${id}`
     const sentence = `would break a check: ends_at ${AFTER}`
-    // Taking back the first change alone conflicts; a version that breaks a check cannot be written again.
+    // Undoing the first change alone conflicts; a version that breaks a check cannot be written again.
     await server.query(`UPDATE takeback_journal SET data = replace(data, '${at(9)}', '${at(7)}')`)
     const reverted = await server.call('POST', `${path}revert/`, { body: { version: 1 } })
     expect(reverted.status).toBe(409)
@@ -229,7 +229,7 @@ onEveryStoreByHand('new checks', (store) => {
       'things.b has the check "must be more than a", which is not met by 2 things (things/2, things/4): change them first'
     expect(await refusal(server, less)).toContain(said)
     await server.start().catch(() => {})
-    // Beside other changes it is looked at once those are made; nothing of them stays.
+    // Together with other changes, the check is evaluated after them; if it fails, none of them stays.
     const beside = declared([{ that: 'a < c', at: 'a', says: 'must be less than c' }], {
       c: integer({ default: 5 }),
     })
@@ -314,7 +314,7 @@ onEveryStoreByHand('a check that came later', (store) => {
         { method: 'PATCH', path: `/api/${path}`, body: { a, b } },
       ])
     }
-    // A past without the check: some of it breaks it.
+    // Data from before the check, some of which breaks it.
     for (const a of [1, 9, 3, 8, 5, 7]) await run({ do: 'create', a, b: 4 })
     for (const id of [1, 2, 3, 4]) await run({ do: 'patch', id, a: 2 })
     for (const id of [5, 6]) await run({ do: 'delete', id })
@@ -323,7 +323,7 @@ onEveryStoreByHand('a check that came later', (store) => {
     )
     const broken = () => server.query('SELECT id, a, b FROM things WHERE a > b AND deleted_at IS NULL')
     const seen = new Set<number>()
-    // Each status once, whatever chance finds: the undo would make the second one 9 again.
+    // Reaches each status once, whatever the random steps do: the undo would set the second one to 9 again.
     const each = [
       { do: 'undo', back: 4, skip: false },
       { do: 'create', a: 1, b: 4 },

@@ -28,12 +28,12 @@ const declared = withAdmins({
 const flags = { 'trusted-proxies': '127.0.0.1', 'rate-limit': 'signups=3/1h,reads=20/10s,writes=off' }
 const SIGN_UPS_WINDOW = 3 * HOUR
 
-/** How far the clock is from the true time: before the jump, and after it. */
+/** The offset of the clock before the jump, and after it. */
 const jumps = [-3 * HOUR, 3 * HOUR, 400 * DAY].flatMap((ms) => [
   { from: ms, to: 0 },
   { from: 0, to: ms },
 ])
-/** Backwards on each store; and far, there and back again on one each. */
+/** A jump back on each store; a far jump in one direction on each. */
 const namedFor = (store: string) =>
   jumps
     .filter(({ from, to }) => isDeep || to === -3 * HOUR || (store === 'sqlite' ? to : from) === 400 * DAY)
@@ -81,7 +81,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
     await one.remove()
   })
 
-  /** Whoever was refused is told a time within the limit, and is let in by then. */
+  /** A refused caller gets a wait within the limit, and is let in after it. */
   async function recovers(to: number, limit: number, call: () => Promise<Received>, good: number) {
     await clock.set(to)
     const first = await call()
@@ -101,7 +101,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       expect(await isAlive(before)).toBe(false)
       await clock.set(to)
       expect(await isAlive(before)).toBe(false)
-      // Whoever logs out clears out what is old by then.
+      // A logout clears out old rows.
       const after = await signIn()
       await one.expect(200, 'POST', '/api/auth/refresh', undefined, { token: after })
       await end(await signIn())
@@ -158,7 +158,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
         )
       const refused = await logIn(login, address)
       expect(refused.status).toBe(429)
-      // Less what the attempts have taken.
+      // Less the time that the attempts took.
       const longest = budget.loginWaitSeconds * SECOND
       expect(retryAfter(refused)).toBeWithin(longest / 2, longest + 1)
       await recovers(to, budget.loginWaitSeconds * SECOND, () => logIn(login, address), 200)
@@ -198,7 +198,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       for (;;) {
         const answer = await read()
         if (answer.status === 200) break
-        // A debt among instances is two windows at most.
+        // The debt among instances is at most two windows.
         expect(retryAfter(answer)).toBeWithin(SECOND, 4 * SECOND + 1)
         await Bun.sleep(50)
       }
@@ -206,7 +206,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
 
     giant('keeps answers for a day, and no longer', async () => {
       const key = `key-${++count}`
-      // A stranger is known by the address.
+      // Strangers are identified by their address.
       const address = newAddress()
       const send = async () =>
         (await post('/api/notes/', { text: key }, address, { 'Idempotency-Key': key })).headers.get(
@@ -222,7 +222,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await clock.right()
       await clearOut(one.context)
       expect([await send(), await isKept()]).toEqual(['true', true])
-      // A day later.
+      // As if a day had passed.
       for (const { key: old, at } of await one.query('SELECT key, at FROM takeback_answers'))
         await one.query(
           'UPDATE takeback_answers SET at = $1 WHERE key = $2',
@@ -259,7 +259,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await clock.set(to)
       const row = async () =>
         (await one.query("SELECT holder, next_at FROM takeback_work WHERE name = 'retention'"))[0]
-      // A lease ends in its time, whatever the clock was when it was taken.
+      // A lease ends on time, whatever the clock was when it was taken.
       await eventually(async () => String((await row())?.next_at) <= until())
       await clock.set(to + budget.leaseMs + SECOND)
       await eventually(

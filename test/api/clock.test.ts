@@ -29,7 +29,7 @@ interface Told {
   readonly isDeleted: boolean
 }
 
-/** A server whose clock, and whose database's, the test moves. */
+/** Starts a server. The test moves its clock and that of its database. */
 function withClock(
   store: string,
   declaration: AppDeclaration,
@@ -48,7 +48,7 @@ function withClock(
     await shifted.right()
     await server.remove()
   })
-  /** Tokens go by the clock: each time has one of its own. */
+  /** Tokens depend on the clock: log in again after each jump. */
   const set = async (ms: number) => {
     await shifted.set(ms)
     const { token } = await server.expect(200, 'POST', '/api/auth/login', ADMIN, { token: null })
@@ -64,7 +64,7 @@ function withClock(
 const path = (id: number) => `/api/counters/${id}/`
 const at = (time: string) => encodeURIComponent(time)
 const from = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISOString()
-/** The state as of a time: the newest version whose time is not later. */
+/** Returns the state at a time: the newest version whose time is not later. */
 const asOf = (told: readonly Told[], time: string) => told.findLast((one) => one.at <= time)
 
 onEveryStoreByHand('the journal and a clock that jumps', (store) => {
@@ -88,7 +88,7 @@ onEveryStoreByHand('the journal and a clock that jumps', (store) => {
       for (const time of [updated_at, made.created_at])
         expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60 * SECOND)
       expect(Date.parse(wrong) - Date.now()).toBeGreaterThan(399 * DAY)
-      // Known from then on, although it was created at a time that has not come.
+      // Readable from then on, although it was created at a time in the future.
       expect((await server().expect(200, 'GET', `${path(id)}?at=${at(updated_at)}`)).n).toBe(1)
       const list = await server().expect(200, 'GET', `/api/counters/?at=${at(updated_at)}&limit=200`)
       expect(list.data.map((one: { id: number }) => one.id)).toContain(id)
@@ -112,7 +112,7 @@ onEveryStoreByHand('the journal and a clock that jumps', (store) => {
         level: 'warning',
         message: expect.stringContaining(`up to ${event.until}, 400 days ahead of the clock`),
       })
-      // Once that time has come, nothing lies in the future any more.
+      // Once that time has come, nothing is in the future any more.
       await clock().set(500 * DAY)
       const [row] = await server().query(
         "SELECT entity_id FROM takeback_journal WHERE entity = 'counters' AND version = 2 ORDER BY at DESC LIMIT 1",
@@ -274,13 +274,13 @@ onEveryStoreByHand('retention after a clock that was wrong', (store) => {
   withClock(store, kept, (server, clock) => {
     beforeAll(async () => {
       await firstPass(server())
-      // A clock that jumps makes the server's own passes due, in the middle of those of the tests.
+      // A clock jump would make the server's own passes due in the middle of those of the tests.
       await server().context.work.stop()
     })
     const note = (id: number) => `/api/notes/${id}/`
     const make = async (said: string) =>
       (await server().expect(201, 'POST', '/api/notes/', { text: said })).id as number
-    /** A pass so many days from now: why there was none. */
+    /** Makes a pass some days from now. Returns why it was postponed, or an empty text. */
     const pass = async (days: number) => {
       const { context } = server()
       const pass = new Retention(context).passUnlessInDoubt(jobOn(context.store), Date.now() + days * DAY)
@@ -304,7 +304,7 @@ onEveryStoreByHand('retention after a clock that was wrong', (store) => {
           id,
         )
       ).map(({ version }) => Number(version))
-    /** As far ahead as passes are made until then, one a day. */
+    /** Makes one pass a day, up to this many days ahead. */
     async function passDaily(days: number): Promise<void> {
       for (let day = 1; day <= days; day++) {
         await clock().set(day * DAY)
@@ -342,7 +342,7 @@ onEveryStoreByHand('retention after a clock that was wrong', (store) => {
       await clock().set(400 * DAY)
       await server().expect(200, 'DELETE', note(id))
       await server().expect(200, 'PATCH', note(changed), { text: 'second' })
-      // More than one step of the walk looks at.
+      // More rows than one step of the walk reads.
       for (let rest = budget.stepRows + 100; rest > 0; rest -= 1000)
         await server().expect(
           201,

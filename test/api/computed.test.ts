@@ -33,7 +33,7 @@ const shop = withAdmins({
     fields: {
       product: ref('products', { as: 'orders' }),
       quantity: integer({ optional: true }),
-      // Seen only in orders that are open.
+      // Visible only in open orders.
       discount: decimal({ default: '0.00', read: 'status == "open" || me.type == "admin"' }),
       status: choice(['open', 'done'], { default: 'open' }),
       due: datetime({ optional: true }),
@@ -89,7 +89,7 @@ onEveryStore('computed fields', shop, (server) => {
       reminder: null,
     }
     expect(made.body).toMatchObject(computed)
-    // They do not see what it is made of.
+    // The caller does not see the fields that it is computed from.
     expect(made.body).not.toHaveProperty('profit')
     const path = `/api/orders/${made.body.id}/`
     expect(await server.expect(200, 'GET', path)).toMatchObject({ ...computed, profit: '6.00' })
@@ -137,11 +137,11 @@ onEveryStore('computed fields', shop, (server) => {
       sum: { total: '32.50' },
       max: { gross: '29.7500' },
     })
-    // Through references, in both directions, and in expansions.
+    // Computed fields work through references, in both directions, and in expansions.
     expect((await get(`products/?${filter('orders.exists(o, o.total > 700.0)')}`)).data).toHaveLength(1)
     const expanded = await get(`orders/${orders[0]}/?expand=product`)
     expect(expanded.product).toMatchObject({ margin: '1.50' })
-    // In rules and checks.
+    // They work in rules and checks.
     await server.expect(403, 'DELETE', `/api/orders/${orders[1]}/`, undefined, { token: token.user })
     expectInvalid(await server.call('PATCH', `/api/orders/${orders[0]}/`, { body: { quantity: 401 } }), {
       quantity: ['makes more than 1000 in total'],
@@ -164,7 +164,7 @@ onEveryStore('computed fields', shop, (server) => {
     const summary = await server.call('GET', '/api/orders/summary/?sum=profit', { token: token.user })
     expect(summary.status).toBe(422)
     expect((await get(`products/${product}/`, token.user)).margin).toBeUndefined()
-    // Where a part is hidden in some, the field is not there in those.
+    // If a source is hidden in some Entities, the computed field is missing there.
     const { data } = await get('orders/?sort=id', token.user)
     expect(data.map((one: { reduced: unknown }) => one.reduced)).toEqual(['7.50', '748.50', null, null])
     expect((await ask('filter=reduced == 24.5')).body.data).toEqual([])

@@ -32,7 +32,7 @@ async function copied(from: TestDatabase, to: TestDatabase): Promise<number> {
   }
 }
 
-/** All rows of all tables, as the database has them. */
+/** Returns all rows of all tables, as they are stored. */
 async function contentsOf({ query }: TestDatabase): Promise<Record<string, unknown[]>> {
   const keys = {
     takeback_journal: 'seq',
@@ -108,7 +108,7 @@ betweenStores('a copy', (store, other) => {
     })
     await server.expect(200, 'PATCH', `/api/people/${lead}/`, { company: { id: company } })
     await server.expect(201, 'POST', '/api/old/', { note: 'kept aside', about: { id: one } })
-    // A deletion that clears and goes round in a circle, and a type that is no longer declared.
+    // A deletion that clears references in a circle, and a type that is no longer declared.
     await server.expect(200, 'DELETE', `/api/companies/${company}/`)
     await server.restart(withoutOld)
     return { database, server, token }
@@ -197,7 +197,7 @@ betweenStores('a copy', (store, other) => {
       expect((await copy.expect(200, 'GET', '/api/auth/me', undefined, { token })).email).toBe(
         'U@Example.com',
       )
-      // The number of what was purged is not given again.
+      // The id of a purged Entity is not given again.
       expect((await copy.expect(201, 'POST', '/api/things/', { name: 'next' })).id).toBe(35)
       const taken = await copy.call('POST', '/api/things/', { body: { name: 'x', mail: 'x@example.com' } })
       expect(taken.body.errors).toEqual({ mail: ['is taken by things/2'] })
@@ -227,7 +227,7 @@ betweenStores('a copy', (store, other) => {
     const early = new TestServer(other, withoutOld, {}, target)
     expect(await early.start().catch((error: Error) => error.message)).toContain('is an incomplete copy')
 
-    // As an earlier version has left it.
+    // As an earlier version leaves it.
     await database.query('DROP TABLE takeback_answers')
     await copied(database, target)
     expect(await copied(database, target).catch((error: Error) => error.message)).toContain('is not empty')

@@ -6,7 +6,7 @@ import { declaration, every, nestings, type Operator } from '../cel-operators.ts
 import { withAdmins } from '../declarations.ts'
 import { giant, onEveryStore } from '../harness.ts'
 
-/** All databases take what can be parsed, so it is looked for on one of them. */
+/** The deepest filters that can be parsed, found once: every database accepts them. */
 const deepest = new Map<Operator, string>()
 
 function deepestOf(operator: Operator, parse: (filter: string) => unknown): string {
@@ -76,7 +76,7 @@ onEveryStore(
     const ask = (filter: string, more = '') =>
       server.call('GET', `/api/nodes/?filter=${encodeURIComponent(filter)}${more}`)
 
-    /** However busy the machine is: then a time limit that is short for it cuts off anything. */
+    /** Retries: on a busy machine, the short time limit cuts off any request. */
     const answerOf = async (filter: string) => {
       let received = await ask(filter)
       while (received.status === 503) received = await ask(filter)
@@ -100,12 +100,12 @@ onEveryStore(
         const answered: string[] = []
         const [{ status }] = await Promise.all([
           ask(filter).finally(() => answered.push('filter')),
-          // Asked once the filter is under way: in the same thread it would wait behind it.
+          // Sent while the filter runs: in the same thread it would have to wait.
           Bun.sleep(50)
             .then(() => server.call('GET', '/api/health'))
             .finally(() => answered.push('health')),
         ])
-        // A database that finds a way to answer it in time may.
+        // A database may find a way to answer in time.
         expect(status === 503 ? answered : status).toEqual(status === 503 ? ['health', 'filter'] : 200)
       }
       expect((await answerOf('nums.all(x, x >= 0) && size(nums) == 100000')).body.data).toHaveLength(1)
@@ -128,7 +128,7 @@ onEveryStore(
   { 'statement-timeout': '1' },
 )
 
-/** As long as a rule may be. */
+/** A rule of the maximum length. */
 const long = Array.from({ length: 24 }, (_, at) => `name != "${'x'.repeat(140)}${at}"`).join(' && ')
 
 const chain = withAdmins({
@@ -156,7 +156,7 @@ onEveryStore('what a request adds to a statement', chain, (server) => {
     expect([status, body.code]).toEqual([422, 'invalid_data'])
     expect(body.errors[''][0]).toMatch(/needs \d+ bytes of SQL, more than 262144/)
     expect((await ask(filter(5))).status).toBe(200)
-    // To whom no rules apply it is short.
+    // For a caller without rules, it is short.
     expect((await ask(filter(9), server.adminToken)).status).toBe(200)
   })
 

@@ -122,7 +122,7 @@ onEveryStore('creating many at once', bookings, (server) => {
       await work()
       return performance.now() - began
     }
-    // The best of several: other work on the machine can only add to it.
+    // The best of several, because other work on the machine only adds time.
     const lists: number[] = []
     let single = 0
     for (let round = 0; round < 4; round++) {

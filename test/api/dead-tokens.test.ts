@@ -15,7 +15,7 @@ onEveryStore('a token that has ended', bookings, (server) => {
     server.call(method, path, body === undefined ? { token } : { token, body })
   const soon = Math.floor(Date.now() / 1000) - 1
 
-  /** Each makes an admin's token useless, and gives what is useless now. It was in use just before. */
+  /** Ways to end an admin's token, which was in use just before. Each returns the dead token. */
   const ends: Record<string, (token: string, id: number) => Promise<string>> = {
     'by logout': async (token) => {
       await act('POST', '/api/auth/logout', token)
@@ -60,8 +60,8 @@ onEveryStore('a token that has ended', bookings, (server) => {
   let turn = 0
 
   /**
-   * Each path of the router with each method, and each way to send a token. In a run that is not deep it is a third of
-   * them, another one each time: all of them ask one and the same who calls.
+   * Tries each route with each method, and each way to send a token. Unless the run is deep, it is a third of the
+   * routes, other ones each time: all of them identify the caller in the same way.
    */
   async function expectDead(dead: string): Promise<void> {
     const wrong: unknown[] = []
@@ -87,7 +87,7 @@ onEveryStore('a token that has ended', bookings, (server) => {
       await server.expect(200, 'GET', '/api/auth/me', undefined, { token })
       const dead = await end(token, id)
       await expectDead(dead)
-      // Nothing of it is remembered then.
+      // After a restart, nothing is cached.
       await server.restart()
       await expectDead(dead)
     })

@@ -92,7 +92,7 @@ onEveryStoreByHand('servers of several declarations', (store) => {
       const server = await started(things({ a: text() }))
       const opened = await server.openStore()
       await migrate(opened.structure, tablesOf(resolve(next)))
-      // Not even for a moment: the look once a second is for those who only read.
+      // Writes are refused at once: the check once a second is only for reads.
       const statuses = new Set<number>()
       for (let tries = 0; tries < 20; tries++)
         statuses.add((await server.call('POST', '/api/things/', { body: { a: 'x' } })).status)

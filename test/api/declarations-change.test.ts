@@ -155,7 +155,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
       { name: 'z', address: { city: 'Bonn', owner: { id: 1 } } },
     ])
     expect(past.map(({ data }) => String(data)).join()).not.toContain('title')
-    // Said again it does nothing, and left out neither.
+    // Declared again, it changes nothing, and neither does leaving it out.
     expect(await planOf(server, after)).toEqual([])
   })
 
@@ -274,7 +274,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     await dropAside(opened.structure, await findAside(opened.structure, ['things']))
     await opened.close()
     await server.restart(both)
-    // Nor is a number given again.
+    // An id is not given again, either.
     expect((await server.expect(201, 'POST', '/api/things/', { a: 'x' })).id).toBe(3)
     await server.restart(withAdmins({}))
     await server.stop()

@@ -44,7 +44,7 @@ onEveryStore(
       post('/api/auth/email', { email, password }, token)
     const confirm = (token: string) => post('/api/auth/email/confirm', { token })
     const revert = (token: string) => post('/api/auth/email/revert', { token })
-    /** The mails of this server to an address, with a link to this page, oldest first. */
+    /** Returns the mails of this server to an address that link to this page, oldest first. */
     const mailsTo = (email: string, page = '') =>
       mailsIn(outbox).filter(
         (mail) => mail.includes(`To: ${email}\n`) && mail.includes(`${server.url}/account/${page}`),
@@ -53,13 +53,13 @@ onEveryStore(
       await eventually(() => /<\/html>\s/.test(mailsTo(email, page)[count] ?? ''))
       return tokenIn(mailsTo(email, page)[count] ?? '')
     }
-    /** Changes the address of a user: the token for the old address. */
+    /** Changes the address of a user. Returns the token that was mailed to the old address. */
     const change = async (token: string, from: string, to: string, password = PASSWORD) => {
       expect((await ask(token, to, password)).status).toBe(200)
       expect((await confirm(await linkTo(to, 'email'))).status).toBe(200)
       return linkTo(from, 'revert')
     }
-    /** One address makes all of these requests: they must not slow each other down. */
+    /** Forgets attempts: all requests come from one address, and must not slow each other down. */
     const calm = () => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n')
     beforeEach(calm)
     const idle = () => eventually(async () => (await server.rows('takeback_tasks')) === 0)
@@ -125,12 +125,12 @@ onEveryStore(
       const change = { password: PASSWORD, new_password: FRESH }
       const { token } = await server.expect(200, 'POST', '/api/auth/password', change, { token: bob.token })
       expect((await confirm(second)).body.code).toBe('invalid_link')
-      // A change of anything else does not.
+      // A change of anything else does not end the link.
       await ask(token, 'bob3@example.com', FRESH)
       const third = await linkTo('bob3@example.com', 'email')
       await server.expect(200, 'PATCH', `/api/users/${bob.id}/`, { name: 'Bob' })
       expect((await confirm(third)).status).toBe(200)
-      // Code before updates runs here, too.
+      // Code before updates also runs here.
       const hooked = await server.user('hooked', { email: 'hook@example.com' })
       await ask(hooked.token, 'hook2@example.com')
       await confirm(await linkTo('hook2@example.com', 'email'))
@@ -141,12 +141,12 @@ onEveryStore(
       const cat = await server.user('users', { email: 'cat@example.com' })
       await server.user('users', { email: 'taken@example.com' })
       const taken = await ask(cat.token, 'Taken@example.com')
-      // A newer request would replace it.
+      // Waits for the mail, which a newer request would replace.
       await linkTo('taken@example.com', 'reset')
       const free = await ask(cat.token, 'free@example.com')
       expect([taken.status, taken.text]).toEqual([free.status, free.text])
       expect(mailsTo('taken@example.com', 'reset')[0]).toContain('You already have an account')
-      // Taken between the mail and the link.
+      // Another user takes the address between the mail and the link.
       const link = await linkTo('free@example.com', 'email')
       const other = await server.member('users', { email: 'free@example.com' })
       expectInvalid(await confirm(link), { email: ['is taken'] })
@@ -167,7 +167,7 @@ onEveryStore(
       const long = "UPDATE takeback_keys SET created_at = '2020-01-01T00:00:00.000Z' RETURNING 1 AS n"
       await server.query(long)
       const mine = await change(eve.token, 'eve@example.com', 'mallory@example.com')
-      // The attacker makes other ways in.
+      // The attacker adds other ways to log in.
       const bad = await keyOf(eve.token)
       const factor =
         "INSERT INTO takeback_second_factors (entity, entity_id, secret, confirmed_at, last_step) VALUES ('users', $1, 'x', '2099-01-01T00:00:00.000Z', 0) RETURNING 1 AS n"
@@ -178,7 +178,7 @@ onEveryStore(
       const passkey =
         "INSERT INTO takeback_passkeys (entity, entity_id, name, credential, public_key, counter, created_at) VALUES ('users', $1, 'x', 'x', 'x', 0, '2099-01-01T00:00:00.000Z') RETURNING 1 AS n"
       await server.query(passkey, eve.id)
-      // The attacker changes the password, and the address once more, and has a link of their own.
+      // The attacker changes the password, and the address again, and has a link of their own.
       const { token } = await server.expect(
         200,
         'POST',
@@ -205,13 +205,13 @@ onEveryStore(
       expect(set.status).toBe(200)
       expect((await login('eve@example.com', `${FRESH} 2`)).status).toBe(200)
 
-      // The link of the attacker does not end that of the owner.
+      // The attacker's link does not end the owner's link.
       const fay = await server.user('users', { email: 'fay@example.com' })
       const owner = await change(fay.token, 'fay@example.com', 'trudy@example.com')
       const attacker = await change(fay.token, 'trudy@example.com', 'trudy2@example.com')
       expect((await revert(attacker)).status).toBe(200)
       expect((await revert(owner)).status).toBe(200)
-      // Unless the old address has a new owner by now.
+      // It fails if the old address has a new owner by now.
       const gil = await server.user('users', { email: 'gil@example.com' })
       const back = await change(gil.token, 'gil@example.com', 'gilbert@example.com')
       await server.member('users', { email: 'gil@example.com' })
@@ -233,12 +233,13 @@ onEveryStore(
       const reset = await linkTo('hal2@example.com', 'reset')
       await post('/api/auth/password/reset', { token: reset, password: FRESH })
       const { token: again } = (await login('hal2@example.com', FRESH)).body
-      // An admin has reasons to change an address: its former owner is not asked.
+      // If an admin changes an address, its former owner is not asked.
       await server.expect(200, 'PATCH', `/api/proved/${id}/`, { email: 'hal4@example.com' })
       await linkTo('hal4@example.com', 'verify')
       await idle()
       expect(mailsTo('hal2@example.com', 'revert').length).toBe(1)
-      // However often users change theirs, few mails are sent, and none to a former address that was never confirmed.
+      // However often users change their address, few mails are sent, and none to a former address that was never
+      // confirmed.
       for (let at = 0; at < 12; at++)
         await server.expect(
           200,

@@ -40,7 +40,7 @@ onEveryStore('every endpoint', papers, (server) => {
       for (const [method, handler] of Object.entries(methods)) {
         if (path.startsWith('/api/users')) continue
         seen++
-        // Providers add parameters of their own.
+        // Providers add their own parameters.
         if (path.endsWith('/callback')) continue
         const place = path.replace(':id', path.startsWith('/api/operations') ? operation : '1')
         const body = handler.body === undefined ? {} : { body: bodies[`${method} ${path}`] ?? {} }
@@ -81,7 +81,7 @@ const described = (name: string) => ({
 const common = { method: 'GET', tag: TAG, parameters: [], access: 'everyone' } as const
 const encode = (words: string) => new TextEncoder().encode(words)
 
-/** What streams were cancelled, by whoever read them. */
+/** The streams that their readers cancelled. */
 const cancelled: string[] = []
 
 const events = serverEndpoint({
@@ -217,7 +217,7 @@ describe('an endpoint that answers with something else than JSON', () => {
     expect([...new Uint8Array(await summed.arrayBuffer())]).toEqual([2_500_000 % 256])
     const long = new Uint8Array(3_000_001)
     expect((await send('bytes', '*/*', { method: 'POST', body: long, headers })).status).toBe(413)
-    // Without a length that could be looked at.
+    // Without a length that could be checked.
     const chunks = new ReadableStream({
       start(controller) {
         for (let at = 0; at < 4; at++) controller.enqueue(new Uint8Array(1_000_000))

@@ -223,7 +223,7 @@ onEveryStore('create, read and update', bookings, (server) => {
     }
     expect((await withTag('GET', 'If-None-Match', '"2"')).status).toBe(200)
     expect((await withTag('PATCH', 'If-Match', '"1"', { guests: 2 })).headers.get('ETag')).toStartWith('"2-')
-    // A tag without its quotes is no tag: it is malformed, and not an old one.
+    // A tag without quotes is malformed, not outdated.
     const codes = { [own]: 'stale', '2': 'malformed_header', '%': 'malformed_header' }
     for (const tag of [own, '"1"', 'W/"2"', '2', '"x"', '%', '""', '"2-"', '"2-X"'])
       for (const method of ['PATCH', 'PUT', 'DELETE']) {

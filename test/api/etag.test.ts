@@ -6,7 +6,7 @@ import { onEveryStore } from '../harness.ts'
 
 const some = { optional: true } as const
 
-/** What is seen of a note depends on the rules, on the caller, on the caller's own Entity and on other Entities. */
+/** What a caller sees of a note depends on the rules, the caller, the caller's own Entity and other Entities. */
 function declared(wide: boolean): AppDeclaration {
   return withAdmins({
     users: entity({
@@ -51,14 +51,14 @@ onEveryStore('ETags', declared(false), (server) => {
   const ways = ['', '?fields=id,title', '?fields=price', '?expand=room', '?expand=room,also&fields=title']
   const readers = () => [server.adminToken, ann.token, bob.token, null]
 
-  /** Every way to look at it, for everybody: address and caller, tag and text. */
+  /** Reads it in every way, as every caller. */
   async function looks(): Promise<{ way: string; token: string | null; tag: string; text: string }[]> {
     const found = []
     for (const token of readers())
       for (const query of ways) {
         const way = path + query
         const { status, headers, text } = await server.call('GET', way, { token })
-        // Nobody cannot even ask for a field that they never see.
+        // A caller without a token cannot even ask for a field that they never see.
         expect([200, token === null ? 422 : 200]).toContain(status)
         if (status === 200) found.push({ way, token, tag: headers.get('ETag') ?? '', text })
       }
@@ -91,7 +91,7 @@ onEveryStore('ETags', declared(false), (server) => {
         expect([way, asked.status, asked.text]).toEqual(isSame ? [way, 304, ''] : [way, now.status, now.text])
       }
     }
-    // Otherwise the version would have done.
+    // Otherwise, the version alone would be enough as a tag.
     expect(hidden).toBeGreaterThan(10)
   })
 
@@ -132,7 +132,7 @@ onEveryStore('ETags', declared(false), (server) => {
     expect((await write(`"${version}"`)).status).toBe(200)
     expect((await write(`"${version}"`)).status).toBe(412)
     expect((await write(`"9999", "${version + 1}"`)).status).toBe(200)
-    // What a caller sees may differ from what another sees of the same version: both may write.
+    // Callers may see different data of the same version: both may write.
     const hers = (await server.call('GET', path, { token: ann.token })).headers.get('ETag') ?? ''
     expect((await write(hers)).status).toBe(200)
   })

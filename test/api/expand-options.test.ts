@@ -182,7 +182,7 @@ onEveryStore('expansions with options', declaration, (server) => {
   })
 
   test('show, find and order nothing that the caller may not see', async () => {
-    // Done tasks are not for strangers, nor are users.
+    // Strangers see neither done tasks nor users.
     const stranger = await expand('/api/projects/1/', 'tasks(limit=200;sort=-id;fields=status)', null)
     expect(new Set(stranger.tasks.data.map(({ status }: any) => status))).toEqual(new Set(['open']))
     const done = await expand('/api/projects/1/', 'tasks(filter=status == "done")', null)

@@ -19,17 +19,17 @@ const declaration = withAdmins({
   }),
 })
 
-/** The most that an answer about failures may have: each has its path and its sentences, some have two paths. */
+/** The largest answer with errors: each error has its path and its sentences, some have two paths. */
 const BYTES = budget.failures * (budget.pathCharacters + budget.sentenceCharacters) * 4
 
-/** Around `1e999`, which no database holds: written by hand, since JSON.stringify cannot. */
+/** A number that no database holds, as a text because JSON.stringify cannot write it. */
 const infinite = '1e999'
 
 onEveryStore('failures', declaration, (server) => {
   const post = (raw: string, path = '/api/notes/') =>
     server.call('POST', path, { raw, headers: { 'Content-Type': 'application/json' } })
 
-  /** Ways to be wrong very often, or in a very long place, each within what a body may be. */
+  /** Bodies with very many errors, or with very long paths, each within the size limit. */
   const hostile: Readonly<Record<string, string>> = {
     'long keys around many values': (() => {
       const depth = 40

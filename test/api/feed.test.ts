@@ -19,7 +19,7 @@ const declaration = withAdmins({
   tags: entity({ fields: { name: text() } }),
 })
 
-/** All pages from a position on, as far as can be read now. */
+/** Returns all pages after a position, as far as they can be read now. */
 async function readAll(feed: Feed, from: Position, limit = 7, entities?: readonly string[]) {
   const operations: FeedOperation[] = []
   let page: FeedPage = { operations: [], next: from, more: true, pending: false }
@@ -33,14 +33,14 @@ async function readAll(feed: Feed, from: Position, limit = 7, entities?: readonl
 
 const ids = (operations: readonly FeedOperation[]) => operations.map(({ id }) => id)
 
-/** A feed that takes the end of the journal for settled, whoever is still writing. */
+/** A feed that reads to the end of the journal, even if other transactions are still open. */
 const hasty = (store: Store): Feed => {
   const settled = async (last: number) => last
   const read: Store['read'] = (statement, params) => store.read(statement, params)
   return new Feed({ read, settled } as Store, compileFeed(store.dialect))
 }
 
-/** Puts changes into the journal, past the server: rows of an operation, a type and a number of rows. */
+/** Inserts changes into the journal, past the server. */
 function journalled(server: TestServer, operation: string, type: string, rows: number, first?: number) {
   const seq = first === undefined ? ['', ''] : ['seq, ', `${first} + n.n * 2, `]
   return server.query(
@@ -83,7 +83,7 @@ onEveryStore('the feed', declaration, (server) => {
     expect(JSON.parse(change?.before ?? '')).toEqual(made.body)
     const taken = removal?.changes.map((one) => `${one.kind} ${one.entity}/${one.id}`)
     expect(taken?.sort()).toEqual([`delete notes/${child.body.id}`, `delete notes/${id}`].sort())
-    // From each operation's own position on, there is what comes behind it.
+    // From each operation's position on, the feed has the operations after it.
     for (const [at, one] of operations.entries())
       expect(ids((await readAll(feed, one.position)).operations)).toEqual(ids(operations.slice(at + 1)))
     expect(await feed.after(next, { limit: 5 })).toMatchObject({ operations: [], next, more: false })
@@ -111,7 +111,7 @@ onEveryStore('the feed', declaration, (server) => {
     const [row] = await server.query('SELECT max(seq) AS last FROM takeback_journal')
     const first = Number(row?.last) + 10
     const [large, beside] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-    // Their numbers alternate, as those of two that are written side by side.
+    // Their numbers alternate, like those of two concurrent operations.
     await journalled(server, beside, 'tags', 700, first)
     await journalled(server, large, 'tags', 25_000, first + 1)
     const last = Bun.randomUUIDv7()
@@ -191,7 +191,7 @@ onEveryStore('the feed', declaration, (server) => {
     expect(await cursors.at('webhooks')).toBe(next)
     expect(await cursors.move('webhooks', from, next)).toBe(false)
     expect(await cursors.move('nobody made it', from, next)).toBe(false)
-    // New ones that several begin at once are one.
+    // If several callers create a cursor at once, they get the same one.
     const begun = await Promise.all(Array.from({ length: 5 }, () => cursors.at('reactions')))
     expect(new Set(begun).size).toBe(1)
   })
@@ -226,7 +226,7 @@ function testReader(server: TestServer): void {
     let next = from
     for (let rest = true; rest; ) {
       rest = writing
-      // Not all at once: what is committed meanwhile may be numbered before what was read.
+      // In small pages: operations that commit meanwhile may have lower numbers than those already read.
       const page = await readAll(feed, next, 1 + Math.floor(Math.random() * 20))
       seen.push(...page.operations)
       next = page.next
@@ -248,7 +248,7 @@ function testReader(server: TestServer): void {
       Object.fromEntries(rows.map(({ operation, n }) => [operation, n])) as Record<string, number>,
     )
     expectVersions(seen)
-    // Whoever begins in between gets all that was written from then on, and nothing but the end of it all.
+    // A reader who starts in between gets everything written since, exactly as the others do.
     for (const { position, written } of late) {
       const rest = ids((await readAll(feed, position, 50)).operations)
       expect(rest).toEqual(ids(seen.slice(seen.length - rest.length)))
@@ -257,7 +257,7 @@ function testReader(server: TestServer): void {
   })
 }
 
-/** The versions of each Entity are 1, 2, 3 … in the order of the feed. */
+/** Expects the versions of each Entity in the order 1, 2, 3 … */
 function expectVersions(operations: readonly FeedOperation[]): void {
   const versions = new Map<string, number[]>()
   for (const { entity, id, version } of operations.flatMap(({ changes }) => changes))
@@ -268,7 +268,7 @@ function expectVersions(operations: readonly FeedOperation[]): void {
 const someHot = () =>
   [...new Set(Array.from({ length: 3 }, () => 1 + Math.floor(Math.random() * HOT)))].toSorted()
 
-/** Creates, batches of all sizes and updates of the same few Entities, in an order in which nobody waits in a circle. */
+/** Creates, batches of all sizes and updates of the same few Entities, in an order that cannot deadlock. */
 async function write(server: TestServer, times: number): Promise<void> {
   for (let at = 0; at < times; at++) {
     const made = Array.from({ length: 1 + Math.floor(Math.random() * 12) }, (_, part) => ({
@@ -288,7 +288,7 @@ async function write(server: TestServer, times: number): Promise<void> {
   }
 }
 
-/** Transactions that are open for a while, and commit in an order of their own, or not at all. */
+/** Transactions that stay open for a while, and commit in random order, or not at all. */
 async function writeByHand(hand: SQL, times: number): Promise<void> {
   for (let at = 0; at < times; at++) {
     const operation = Bun.randomUUIDv7()
@@ -311,7 +311,7 @@ async function writeByHand(hand: SQL, times: number): Promise<void> {
 }
 
 onStore('postgres', 'a feed beside a transaction that commits late', declaration, (server) => {
-  /** A change that has its number, and is not committed until that is said. */
+  /** Inserts a change, which has its number but is not committed until `commit`. */
   async function held(): Promise<{ operation: string; commit(): Promise<unknown> }> {
     const hand = new SQL(await server.databaseUrl(), { max: 1 })
     const operation = Bun.randomUUIDv7()
@@ -331,7 +331,7 @@ onStore('postgres', 'a feed beside a transaction that commits late', declaration
     await eventually(async () => (await feed.lag()) > 0)
     const details = await server.expect(200, 'GET', '/api/health/details')
     expect(details.feed.lag_ms).toBeGreaterThan(0)
-    // Whoever does not wait never gets the other one.
+    // A feed that does not wait never gets the other operation.
     const hurried = hasty(server.context.store)
     const first = await readAll(hurried, from)
     expect(ids(first.operations)).toEqual([String(later.headers.get('Takeback-Operation'))])
@@ -359,7 +359,7 @@ onStore('postgres', 'a feed beside a transaction that commits late', declaration
     const { store } = server.context
     const other = await server.openStore()
     const fresh = new Feed(other, compileFeed(store.dialect))
-    // Not known yet: nothing is said, rather than too much.
+    // While the end is not known, the feed returns nothing rather than too much.
     expect(await readAll(fresh, await fresh.start())).toMatchObject({ operations: [], pending: true })
     const now = fresh.now()
     await early.commit()

@@ -129,7 +129,7 @@ onEveryStore('fields', everything, (server) => {
   })
 
   test('generated values come back equal', async () => {
-    // Any character but one. `unit: 'binary'` would say the same, and take most of a second to make.
+    // Any character except NUL. `unit: 'binary'` would do the same, but takes most of a second.
     const unit = fc.integer({ min: 1, max: 0x10ffff }).map((code) => String.fromCodePoint(code))
     const text = fc.string({ unit, maxLength: 40 }).filter((one) => one.isWellFormed())
     const clean = (value: unknown): boolean =>

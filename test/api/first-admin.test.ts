@@ -16,7 +16,7 @@ const named = app({
 })
 const ME = { email: 'ada@example.com', password: 'correct horse battery' }
 
-/** A server whose admin nobody has made. */
+/** A server without an admin. */
 async function bare(store: string, declaration = plain): Promise<TestServer> {
   const server = new TestServer(store, declaration)
   server.adminToken = 'none'
@@ -24,7 +24,7 @@ async function bare(store: string, declaration = plain): Promise<TestServer> {
   return server
 }
 
-/** As the first start makes it. */
+/** A server with the admin that its first start creates. */
 async function withPrinted(store: string): Promise<TestServer> {
   const server = await bare(store)
   const { context } = server
@@ -38,7 +38,7 @@ async function withPrinted(store: string): Promise<TestServer> {
   return server
 }
 
-/** What the terminal shows. */
+/** Returns the token that the terminal shows. */
 async function shownToken({ context }: TestServer): Promise<string | undefined> {
   const offer = await openOffer(context)
   return offer && offerToken(context, offer)

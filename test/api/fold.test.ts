@@ -29,7 +29,7 @@ const books = withAdmins({
 })
 
 const TITLES = ['Zebra', 'äpfel', 'Apfel', 'Äpfel', 'zoo', 'ähre', 'Öl', 'Straße', 'STRASSE', '10', 'Éclair']
-/** As people sort them. Those that differ in case and accents only come as they were created. */
+/** The order that people expect. Texts that differ only in case and accents keep the order of their creation. */
 const SORTED = ['10', 'ähre', 'äpfel', 'Apfel', 'Äpfel', 'Éclair', 'Öl', 'Straße', 'STRASSE', 'Zebra', 'zoo']
 
 onEveryStore('folded texts', books, (server) => {

@@ -22,7 +22,7 @@ const described: Record<string, string> = {
     ORDER BY 1, 2, 3`,
 }
 
-/** Keys of `takeback_meta` that format 4 has no use for. */
+/** Keys of `takeback_meta` that format 4 does not use. */
 const FORMER = ['keeper', 'backup turn', 'backup made']
 
 onEveryStoreByHand('formats of our own tables', (store) => {
@@ -33,7 +33,7 @@ onEveryStoreByHand('formats of our own tables', (store) => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   })
 
-  /** The tables of a database that was made in a format and then upgraded. */
+  /** Returns the tables of a database that was made in a format and then upgraded. */
   async function tablesFrom(format: number): Promise<unknown> {
     const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
     folders.push(folder)
@@ -70,7 +70,7 @@ onEveryStoreByHand('formats of our own tables', (store) => {
   })
 })
 
-/** Of the formats that were released: a database that has one of them is never looked at for what is added to it later. */
+/** Digests of released formats: a database in one of them never gets what is added to that format later. */
 const released: Record<number, string> = {
   1: '227c1heudbf25',
   2: '6pilnbrh6lmk',

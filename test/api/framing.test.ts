@@ -4,14 +4,14 @@ import { bookings } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore, onStore, runs, type TestServer } from '../harness.ts'
 import { Conversation, chunked, exchange, head, type Segment } from '../raw.ts'
 
-/** Never so few that by chance none of them is written. */
+/** Enough runs that some of them are written. */
 const RUNS = Math.max(runs(150), 100)
-/** So many connections at a time; those that wait for bytes which never come wait together. */
+/** Connections at a time: those that wait for missing bytes wait together. */
 const AT_ONCE = 100
-/** How long nothing may have come for a server to be taken to wait for more bytes. */
+/** After this time without bytes, the server is taken to be waiting for more. */
 const QUIET_MS = 300
 
-/** A create, as bytes, with all that can be wrong with how it is framed. */
+/** A create as bytes, with every possible mistake in its framing. */
 interface Framed {
   readonly framing: 'length' | 'lengths' | 'chunks'
   readonly chunk: number
@@ -100,13 +100,13 @@ function mutated(text: string, mutation: Mutation): string {
   if (mutation.kind === 'none') return text
   if (mutation.kind === 'shorten') return text.slice(0, -mutation.by)
   if (mutation.kind === 'swap') return text.replace(mutation.from, () => mutation.to)
-  // Near the end, where the framing is, as often as anywhere.
+  // Half of the mutations are near the end, where the framing is.
   const at = mutation.at % 2 === 0 ? mutation.at % text.length : text.length - 1 - (mutation.at % 80)
   const { kind, byte } = mutation
   return text.slice(0, at) + (kind === 'remove' ? '' : byte) + text.slice(at + (kind === 'insert' ? 0 : 1))
 }
 
-/** In several segments, which may arrive as one. */
+/** Splits a request into segments, which may arrive as one. */
 function segmentsOf(text: string, cuts: readonly number[]): Segment[] {
   const places = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length]
   return places
@@ -121,7 +121,7 @@ interface Said {
   readonly conversation: Conversation
 }
 
-/** What was written and not answered with 2xx, or the other way round. */
+/** Returns the requests that were written but not answered with 2xx, or the other way round. */
 async function unfaithful(server: TestServer, said: readonly Said[]): Promise<unknown[]> {
   const rows = await server.query('SELECT "title" FROM "rooms"')
   const written = new Set(rows.map(({ title }) => String(title)))
@@ -135,14 +135,14 @@ async function unfaithful(server: TestServer, said: readonly Said[]): Promise<un
     .filter(({ written, answered }) => written !== answered)
 }
 
-/** Until each is answered or closed, or the server has nothing more to say: what was written is answered then. */
+/** Waits until each is answered or closed, or the server has nothing more to say: by then, every write is answered. */
 async function settle(server: TestServer, said: readonly Said[]): Promise<void> {
   const all = Promise.all(said.map(({ conversation }) => conversation.until(1))).then(() => 'all' as const)
   const heard = () => said.reduce((sum, { conversation }) => sum + conversation.exchange.text.length, 0)
-  // What is written and still not answered after so many looks is what the test is about.
+  // A write that is still not answered after so many looks is what the test is about.
   for (let [looks, before] = [0, -1]; looks < 150; looks++, before = heard()) {
     if ((await Promise.race([all, Bun.sleep(QUIET_MS)])) === 'all') return
-    // It comes behind all that was sent before, so that a server which is only slow is waited for.
+    // It comes after everything that was sent before, so that a slow server is waited for.
     await server.expect(200, 'GET', '/api/health')
     if (heard() === before && (await unfaithful(server, said)).length === 0) return
   }
@@ -152,7 +152,7 @@ onEveryStore('requests as bytes', bookings, (server) => {
   test('what is written is answered with 2xx, and what is not is not, however it is framed', async () => {
     let taken = 0
     const cases = fc.sample(framed, { numRuns: RUNS }).map((one, at) => {
-      // Twice: a mutation of one byte must not turn it into the title of another case.
+      // The number is there twice, so that a mutation of one byte cannot make it the title of another case.
       const title = `framed ${at} ${at}.`
       return { title, text: bytesOf(one, title, server.adminToken), cuts: one.cuts }
     })
@@ -164,7 +164,7 @@ onEveryStore('requests as bytes', bookings, (server) => {
       expect(await unfaithful(server, said)).toEqual([])
       for (const { conversation } of said) if (conversation.end().answers[0]?.status === 201) taken++
     }
-    // The property must not hold for want of anything that is written.
+    // The property must not hold just because nothing is written.
     expect(taken).toBeGreaterThan(RUNS / 10)
     await server.expect(200, 'GET', '/api/health')
   }, 300_000)
@@ -224,7 +224,7 @@ onEveryStore('requests as bytes', bookings, (server) => {
       await server.rows('takeback_journal'),
       await server.rows('takeback_ended_sessions'),
     ]
-    /** Logged once it is over, whether or not anybody got the answer. */
+    /** Requests are logged when they are over, whether or not anybody received the answer. */
     const over = (method: string, path: string, from: number) => () =>
       server.logged
         .slice(from)
@@ -253,7 +253,7 @@ onEveryStore('requests as bytes', bookings, (server) => {
           })
           await eventually(over(method, path, from))
           const after = await state()
-          // Should Bun answer both one day, all is well too.
+          // If Bun answers both one day, that is fine, too.
           if (answers.length > 0) return void expect([answers[0]?.status, after]).not.toEqual([200, before])
           expect(after).toEqual(before)
           const sent = body === undefined ? { token, headers } : { token, headers, body }

@@ -32,7 +32,7 @@ onEveryStore('writes that come together', declaration, (server) => {
     const kinds = Object.keys(sent)
     const wanted: string[] = []
     for (let round = 0; round < ROUNDS; round++) {
-      // Rounds without a failure come between those with one.
+      // Rounds without a failure alternate with rounds that have one.
       const few = round % 3 === 0 ? ['good'] : kinds
       const calls = Array.from({ length: AT_ONCE }, (_, at) => {
         const kind = few[pick(few.length)] ?? 'good'

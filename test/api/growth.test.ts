@@ -16,7 +16,7 @@ const declaration = withAdmins({
 
 const MANY = 'x'.repeat(300_000)
 
-/** What is sent within its limit must not become more than that behind it. */
+/** A request within its limit must not grow beyond it in the server. */
 onEveryStore('growth', declaration, (server) => {
   const batch = (parts: unknown) => server.call('POST', '/api/batch/', { body: parts })
   const post = (body: unknown) => ({ method: 'POST', path: '/api/notes/', body })
@@ -43,7 +43,7 @@ onEveryStore('growth', declaration, (server) => {
     test.each(Object.keys(hostile))('%s', async (name) => {
       const before = await count()
       const { status, body, text: answer } = await batch(hostile[name])
-      // What is no id is not there: found before the limit is reached.
+      // A path with an invalid id is 404, before the limit is reached.
       const expected = name === 'in a path' ? [404, 'not_found'] : [413, 'too_large']
       expect([status, body.code]).toEqual(expected)
       expect(answer.length).toBeLessThan(10_000)
@@ -79,7 +79,7 @@ onEveryStore('growth', declaration, (server) => {
     expectInvalid(await patch('c'), { doc: [`would have more than ${budget.bodyBytes} bytes`] })
     const { doc, version } = await server.expect(200, 'GET', `/api/notes/${id}/`)
     expect([Object.keys(doc).sort(), version]).toEqual([['a', 'b'], 3])
-    // Less is no growth.
+    // A smaller value is no growth.
     await server.expect(200, 'PATCH', `/api/notes/${id}/`, { doc: { a: null } })
     expect((await patch('c')).status).toBe(200)
   })

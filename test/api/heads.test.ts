@@ -195,7 +195,7 @@ test('an error while answering leaves no request under way', async () => {
   })
   const serve = spyOn(Service.prototype, 'serve')
   const running = await startApp(config, resolve(bookings), observer)
-  // What no header can hold.
+  // A value that no header can hold.
   const check = () => Promise.reject(new Failure('not_found', { headers: { 'Retry-After': 'a\nb' } }))
   Object.assign(running.context.health, { check })
   for (let at = 0; at < 3; at++)

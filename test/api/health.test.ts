@@ -72,7 +72,7 @@ onEveryStore('health', bookings, (server) => {
     const first = await check()
     expect(first).toMatchObject({ status: 'failed', message: 'no room', holder: null })
     expect((await server.call('GET', '/api/health/details')).body.status).toBe('failed')
-    // A second failure, later: it fails since the first.
+    // After a second failure, it still reports the time since the first.
     await eventually(async () => (await check()).last > first.last)
     expect((await check()).since).toBe(first.since)
     fails = false
@@ -174,7 +174,7 @@ onStore('postgres', 'a server that is frozen within a transaction', bookings, (s
     const limits = { pool: 1, statementMs: 10_000, connectMs: 5000 }
     const frozen = new Pool(await server.databaseUrl(), limits, sessionSettings(limits, aboutOf(undefined)))
     const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    // It has locked what others want to change, and then nothing comes from it any more.
+    // The connection has locked rows that others want to change, and then freezes.
     const stuck = frozen.transaction(async (connection) => {
       await connection.query({ text: 'SELECT "id" FROM "rooms" FOR UPDATE', paramNames: [] }, {})
       locked.resolve()
@@ -185,7 +185,7 @@ onStore('postgres', 'a server that is frozen within a transaction', bookings, (s
     const { status } = await server.call('PATCH', `/api/rooms/${room.id}/`, { body: { beds: 2 } })
     expect(status).toBe(200)
     over.resolve()
-    // Nor can it go on as if nothing had been.
+    // Nor can it continue as if nothing had happened.
     await expect(stuck).rejects.toThrow()
     await frozen.close()
   })

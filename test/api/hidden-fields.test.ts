@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
 
 const some = { optional: true } as const
 
-/** Who sees it: never the caller, or only the owner of that one. */
+/** Read rules: the field is hidden from the caller always, or in Entities of others. */
 const hidings = { never: 'me.type == "staff"', elsewhere: 'owner.id == me.id' } as const
 
 /** A field of every kind. */
@@ -32,7 +32,7 @@ const others = {
   ...{ extra: { a: null, c: 2 }, place: { city: 'Chur' } },
 }
 
-/** Where the hidden fields stand: by themselves, or in objects, with something seen beside them. */
+/** Where the hidden fields are: at the top, or in objects with visible fields. */
 const places: Record<string, (rule: { read: string }) => Record<string, FieldDeclaration>> = {
   top: kinds,
   inObject: (rule) => ({ box: object({ seen: integer({ default: 0 }), ...kinds(rule) }) }),
@@ -46,7 +46,7 @@ const places: Record<string, (rule: { read: string }) => Record<string, FieldDec
   whole: (rule) => ({ box: object({ seen: integer({ default: 0 }), ...kinds({}) }, { ...some, ...rule }) }),
 }
 
-/** The same values at that place. */
+/** Moves the values to that place. */
 function placed(place: string, given: Json): Json {
   if (place === 'top') return given
   return { box: place === 'inNested' ? { seen: 5, inner: { too: 's', ...given } } : { seen: 5, ...given } }
@@ -80,7 +80,7 @@ const hidden = withAdmins({
   }),
 })
 
-/** Everything of an Entity that is sent by whoever writes it. */
+/** Returns the part of an Entity that can be sent. */
 function sendable({ id, version, created_at, updated_at, deleted_at, ...body }: Json): Json {
   return body
 }
@@ -88,7 +88,7 @@ function sendable({ id, version, created_at, updated_at, deleted_at, ...body }: 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is there but does not come back to them: dot path and value. */
+/** Returns the values that the caller does not see, by dot path. */
 function unseen(whole: Json, seen: unknown, before = ''): [string, unknown][] {
   return Object.entries(whole).flatMap(([key, value]): [string, unknown][] => {
     const shown = isObject(seen) ? seen[key] : undefined
@@ -105,7 +105,7 @@ function valuesAt(whole: unknown, paths: readonly string[]): [string, unknown][]
   return paths.map((path) => [path, at(path)])
 }
 
-/** Every way to send less, nothing or something else at any place of a body. */
+/** Generates all bodies with a value missing, null or empty, at any depth. */
 function* variants(body: Json): Generator<Json> {
   for (const key of Object.keys(body)) {
     const { [key]: value, ...rest } = body
@@ -126,7 +126,7 @@ onEveryStore('hidden fields', hidden, (server) => {
     bob = await server.user('users', { email: 'bob@example.com' })
   })
 
-  /** Sends it as somebody who does not see all, and holds what they do not see against what it was. */
+  /** Sends a request as somebody who does not see everything, and checks that hidden values stay as they were. */
   async function send(path: string, call: () => Promise<Received>): Promise<Received> {
     const before = await server.expect(200, 'GET', path)
     const seen = await server.expect(200, 'GET', path, undefined, { token: ann.token })
@@ -298,7 +298,7 @@ onEveryStore('hidden fields', hidden, (server) => {
     expect((await server.expect(200, 'GET', path)).inbox).toBe('j')
     await server.expect(200, 'PATCH', path, { inbox: null }, as)
     expect((await server.expect(200, 'GET', path)).inbox).toBeNull()
-    // The rule of the object around it was made for what is seen, and says nothing of what is hidden inside.
+    // The rule of the object was written for its visible fields, and does not apply to hidden fields inside it.
     await server.expect(422, 'PATCH', path, { box: { note: 'm' } }, as)
     await server.expect(422, 'PATCH', path, { box: null }, as)
     await server.expect(200, 'PATCH', path, { box: { seen: 't' } }, as)

@@ -17,7 +17,7 @@ import {
 import { users, withAdmins } from '../declarations.ts'
 import { onEveryStore, sample, sampleStart } from '../harness.ts'
 
-/** A field of each kind that callers may set, but not see. */
+/** A field of each kind that callers may set but not see. */
 const fields = (rule: { readonly read: string }) => {
   const hidden = { optional: true, write: signedIn, ...rule } as const
   return {
@@ -41,7 +41,7 @@ const own = { code: text({ unique: true }), owner: ref('users'), title: text() }
 const declared = withAdmins({
   users,
   tags: entity({ fields: { name: text() }, access }),
-  // Never, and only in Entities of their own.
+  // Hidden always, or only in Entities of others.
   never: entity({ fields: { ...own, ...fields({ read: 'me.type == "admin"' }) }, access }),
   others: entity({ fields: { ...own, ...fields({ read: 'owner.id == me.id' }) }, access }),
 })

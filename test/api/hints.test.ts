@@ -46,7 +46,7 @@ const declared = withAdmins({
 
 const unknown = (what: string) => `"${what}" is not a value of tasks that can be sorted by`
 
-/** What is asked for, under which key it is refused, and what is said of it. */
+/** Queries, the key under which each is refused, and the message. */
 const asked: readonly (readonly [query: string, key: string, said: string])[] = [
   ['sort=titel', 'sort', `${unknown('titel')}; did you mean "title"?`],
   ['sort=-adress.street', 'sort', `${unknown('adress.street')}; did you mean "address.street"?`],

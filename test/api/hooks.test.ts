@@ -18,7 +18,7 @@ import {
 } from '../../src/takeback.ts'
 import { eventually, expectInvalid, onEveryStore } from '../harness.ts'
 
-/** What hooks were given, and what they met. */
+/** What hooks received, and the errors they met. */
 const seen: { hook: string; given: any; me?: any; before?: any; error?: any }[] = []
 /** What the hook of `things` does next. */
 let act: (given: any, call: any) => unknown = () => undefined
@@ -113,7 +113,7 @@ onEveryStore('hooks', declaration, (server) => {
       me: { type: 'user', id: users[0]?.id, name: 'U', email: 'u@example.com' },
     })
     expect(await server.expect(200, 'GET', '/api/orders/1/')).toMatchObject({ secret_note: 'made by code' })
-    // What the caller sends is held against the caller's rules all the same.
+    // The caller's values must still pass the caller's rules.
     expectInvalid(await server.call('POST', '/api/orders/', { token, body: { ...order, number: 7 } }), {
       number: ['is not yours to set'],
     })
@@ -182,7 +182,7 @@ onEveryStore('hooks', declaration, (server) => {
       checked: 2,
       secret_note: 'checked 2',
     })
-    // A PUT replaces the rest, and the hook's own value is not lost.
+    // A PUT replaces the rest, but the hook's own value stays.
     const put = { owner: { id: users[0]?.id }, lines: [], status: 'paid' }
     await server.expect(200, 'PUT', '/api/orders/1/', put, { token })
     expect(await server.expect(200, 'GET', '/api/orders/1/')).toMatchObject({
@@ -234,7 +234,7 @@ onEveryStore('hooks', declaration, (server) => {
       { method: 'POST', path: '/api/users/', body: user },
       { method: 'POST', path: '/api/orders/', body: { lines: [], owner: { id: '$0.id' } } },
     ])
-    // What an earlier part makes is not there yet when the hook runs.
+    // The Entity of an earlier part does not exist yet when the hook runs.
     expect(last()?.given).toEqual({ lines: [], owner: { id: '$0.id' } })
     expect(made.results[1].body.owner).toEqual({ id: 1 })
   })

@@ -4,7 +4,7 @@ import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '..
 import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
-/** So that a test can call from several addresses. */
+/** Lets a test call from several addresses. */
 const PROXIES = { 'trusted-proxies': '127.0.0.1,::1' }
 
 onEveryStore(
@@ -26,7 +26,7 @@ onEveryStore(
       text,
       ...['etag', 'location', 'takeback-operation'].map((name) => headers.get(name)),
     ]
-    /** Sends it twice: the second must be the first, and must have changed nothing. */
+    /** Sends a request twice: the second answer must be the first, and nothing may change. */
     async function twice(key: string, path: string, body?: unknown, sent: Sent = {}): Promise<Received> {
       const first = await send(key, path, body, sent)
       const rows = await server.rows('takeback_journal')
@@ -89,7 +89,7 @@ onEveryStore(
       expectInvalid(await send('own', '/api/notes/', { text: 'x' }), other)
       expectInvalid(await send('own', '/api/rooms/', [room('own')]), other)
       expectInvalid(await send('own', '/api/rooms/?x=1', room('own')), other)
-      // Neither the last slash, nor the token, nor the spaces make another request of it.
+      // A missing last slash, a token in the URL and other whitespace do not make it another request.
       const again = await send('own', `/api/rooms?token=${server.adminToken}`, undefined, {
         raw: ' {"title": "own", "beds" : 1}',
       })
@@ -111,7 +111,7 @@ onEveryStore(
         )
       const first = await ask('10.0.0.1', 's1@example.com')
       expect([first.status, replayed(first)]).toEqual([201, null])
-      // Neither an answer of somebody else, nor that there is one.
+      // The caller gets neither the answer of somebody else, nor a hint that there is one.
       const same = await ask('10.0.0.2', 's1@example.com')
       expectInvalid(same, { email: ['is taken'] })
       for (const from of ['10.0.0.1', '10.0.0.2']) {

@@ -30,7 +30,7 @@ const declaration = withAdmins(entities)
 
 const locationOf = ({ url }: TestDatabase): Location => readConfig({ database: url }, {}).database
 
-/** A new database with all that another one has. */
+/** Ways to make a new database with the data of another one. */
 const ways: Record<string, (store: string, from: TestDatabase) => Promise<TestDatabase>> = {
   async copied(store, from) {
     const to = await newDatabase(store, newFolder())
@@ -87,7 +87,7 @@ onEveryStoreByHand('an incarnation', (store) => {
       expect(await server.context.cursors.move('webhooks', first, position)).toBe(true)
       await server.expect(201, 'POST', '/api/notes/', { title: 'unread' })
       await server.restart()
-      // It stays the same one in the same place.
+      // After a restart in the same place, the incarnation stays the same.
       const unread = await server.context.feed.after(position, { limit: 10 })
       expect(unread.operations).toHaveLength(1)
       await server.stop()
@@ -125,7 +125,7 @@ onEveryStoreByHand('an incarnation', (store) => {
     expect((await feed.after(start, { limit: 10, entities: ['notes'] })).operations).toHaveLength(1)
     await server.expect(201, 'POST', '/api/logs/', { title: 'c' })
     expect((await feed.after(before, { limit: 10 })).operations).toHaveLength(1)
-    // Under another name it is cut as far as before.
+    // Under a new name, its journal is cut at the same point.
     const { logs, ...rest } = entities
     await server.restart(withAdmins({ ...rest, lines: { ...logs, was: 'logs' } }))
     const renamed = server.context.feed.after(start, { limit: 10, entities: ['lines'] })

@@ -53,7 +53,7 @@ onEveryStoreByHand('declared indexes', (store) => {
   })
   afterAll(() => server.remove())
 
-  /** What the database means to do, for the list of a URL; and what it then gives. */
+  /** Returns the query plan for a list. */
   async function planOf(query: string): Promise<string> {
     const plan = server.context.plans.get('visits')
     if (plan === undefined) throw new Error('no plan')

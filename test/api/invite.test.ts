@@ -89,14 +89,14 @@ onEveryStore(
       const past = '2020-01-01T00:00:00.000Z'
       await server.query('UPDATE takeback_links SET until = $1 WHERE purpose = $2', past, 'invite')
       expect((await set(first)).body.code).toBe('invalid_link')
-      // Another link is made, and clears out what has expired.
+      // A new link clears out those that have expired.
       const dora = `dora@${server.store}.example.com`
       await invite('users', { email: dora, name: 'Dora' })
       expect(await open()).toHaveLength(2)
-      // Her time begins anew with the mail.
+      // Her time starts again with the mail.
       await eventually(() => mailsIn(outbox).some((mail) => mail.includes(`To: ${dora}\n`)))
       expect(await open()).toContainEqual({ user, expires_at: past, expired: true })
-      // A page can be shorter: who is deleted is left out.
+      // A page can be shorter, because deleted users are left out.
       const paged: unknown[] = []
       for (let cursor = ''; cursor !== null; ) {
         const page = await server.expect(200, 'GET', `${path}?limit=1${cursor}`)
@@ -131,7 +131,7 @@ onEveryStore(
       return data.find((one: { user: string }) => one.user === user)
     }
     const mailsTo = (email: string) => mailsIn(outbox).filter((mail) => mail.includes(`To: ${email}\n`))
-    /** The link in the mail after so many to an address. */
+    /** Returns the nth mail to an address, which contains the link. */
     const linkTo = async (email: string, count = 0) => {
       await eventually(() => /<\/html>\s/.test(mailsTo(email)[count] ?? ''))
       return mailsTo(email)[count] ?? ''
@@ -181,7 +181,7 @@ onEveryStore(
       const { id } = (await invite('staff', { email, name: 'Eli' })).body
       await linkTo(email)
       await server.expect(200, 'PATCH', `/api/staff/${id}/`, { password: PASSWORD })
-      // A mail that could not be sent until now.
+      // A mail that could not be sent so far.
       await server.query(
         'INSERT INTO takeback_tasks (queue, payload, at, next_at, fence, attempts) SELECT $1, $2, $3, $3, 0, 0',
         'mail',
@@ -209,7 +209,7 @@ onEveryStore(
       const made = await server.call('POST', '/api/staff/', {
         body: { email, name: 'Gil', password: PASSWORD },
       })
-      // So an earlier version enqueued them: its links were made with the mail.
+      // An earlier version enqueued tasks like this: it made the link together with the mail.
       await server.query(
         'INSERT INTO takeback_tasks (queue, key, payload, at, next_at, fence, attempts) SELECT $1, $2, $3, $4, $4, 0, 0',
         'mail',

@@ -31,7 +31,7 @@ const declaration = app({
 
 onEveryStore('jobs', declaration, (server) => {
   const state = async (name: string) => (await server.context.work.state()).recurring[`jobs/${name}`]
-  /** Another process on the same database. */
+  /** Runs another process on the same database. */
   const other = async (run: (app: Awaited<ReturnType<typeof openApp>>) => Promise<void>) => {
     const another = await openApp(
       readConfig({ database: await server.databaseUrl() }, {}),
@@ -77,7 +77,7 @@ onEveryStore('jobs', declaration, (server) => {
     await server.start()
     await eventually(async () => runs.nightly > before && (await state('nightly'))?.holder === null)
     expect(runs.nightly).toBe(before + 1)
-    // Whoever is faster runs it: this server or the other process.
+    // This server or the other process runs it, whichever is faster.
     await other((another) => runNow(another, 'nightly'))
     expect(runs.nightly).toBe(before + 2)
     wrong = () => Promise.reject(new Error('again'))

@@ -17,7 +17,7 @@ const declaration = app({
 
 const ROWS = 20_000
 
-/** A journal in which one of a thousand operations is by a key. */
+/** Fills the journal so that one of a thousand operations is by a key. */
 const fill = (
   hex: string,
 ) => `WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${ROWS})
@@ -40,7 +40,7 @@ onEveryStoreByHand('a long journal', (store) => {
 
   const plansOf = async (goOn: () => Promise<unknown>) => {
     const all = await askedOf(server.context.store, goOn)
-    // Of the greatest number alone: the end of an index.
+    // Without the statement that reads the greatest number: it only looks at the end of an index.
     const asked = all.filter(({ statement }) => !statement.text.includes('"takeback_meta"'))
     const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))
     const plans: string[] = []

@@ -69,7 +69,7 @@ onEveryStore('the journal', bookings, (server) => {
         `entity = '${entity}' AND version = (SELECT max(version) FROM takeback_journal j WHERE j.entity = '${entity}' AND j.entity_id = takeback_journal.entity_id)`,
       )) {
         const [row] = (await server.expect(200, 'GET', `/api/${entity}/?trashed=with&id=${entity_id}`)).data
-        // How it was deleted is told in the trash alone.
+        // Only the trash shows how an Entity was deleted.
         const { deletion: _, ...state } = row
         expect(JSON.parse(String(data))).toEqual(state)
       }
@@ -84,14 +84,14 @@ onEveryStore('the journal', bookings, (server) => {
   })
 })
 
-// The poison is SQLite's own: a trigger that breaks a deferred key.
+// The failure is specific to SQLite: a trigger that breaks a deferred key.
 onStore('sqlite', 'a commit that fails', bookings, (server) => {
   test('nobody in its group gets a 2xx, and nothing of it is there', async () => {
     await server.query('CREATE TABLE poison (x INTEGER REFERENCES rooms (id) DEFERRABLE INITIALLY DEFERRED)')
     await server.query(
       "CREATE TRIGGER poisoned AFTER INSERT ON rooms WHEN new.title = 'poison' BEGIN INSERT INTO poison VALUES (-1); END",
     )
-    // Which writes share a commit is up to the machine: tries until the poisoned one shared one.
+    // Which writes share a commit depends on the machine: repeats until the failing one shares a commit with others.
     let failed = 0
     for (let round = 0; failed < 2; round++) {
       const before = [await server.rows('rooms'), await server.rows('takeback_journal')]

@@ -4,7 +4,7 @@ import { eventually, onEveryStore, TestServer } from '../harness.ts'
 
 const all = 'me != null'
 const open = { create: all, read: all, update: all, delete: all, restore: all, purge: all, history: all }
-/** What happens while a write is under way. */
+/** Runs while a write is under way. */
 let meanwhile = async () => {}
 const declaration = app({
   admins: 'admins',
@@ -101,7 +101,7 @@ onEveryStore('the limits of a key', declaration, (server) => {
     ])
     expect((await send('POST', '/api/items/', items(4))).status).toBe(201)
     expect((await send('POST', '/api/items/', { name: 'x' })).status).toBe(429)
-    // What is older does not count.
+    // Older changes do not count.
     await server.query(`UPDATE takeback_journal SET at = '2020-01-01T00:00:00.000Z' WHERE via = 'keys/${id}'`)
     expect((await send('POST', '/api/items/', { name: 'x' })).status).toBe(201)
     await server.expect(200, 'PATCH', `/api/auth/keys/${id}/`, { limits: null })
@@ -128,7 +128,7 @@ onEveryStore('the limits of a key', declaration, (server) => {
       statuses.filter((one) => one === 201).length,
       statuses.filter((one) => one === 429).length,
     ]).toEqual([7, 43])
-    // What one of them ends, the others do not accept a moment later.
+    // A key that one instance ends is refused by the others a moment later.
     const { id } = (await server.expect(200, 'GET', '/api/auth/keys/')).data.at(-1)
     await server.expect(200, 'DELETE', `/api/auth/keys/${id}/`)
     for (const one of servers)

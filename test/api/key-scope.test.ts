@@ -59,7 +59,7 @@ onEveryStore('the scope of a key', declaration, (server) => {
         '/api/users/',
       ])
         expect([path, (await call('GET', path, key)).status]).toEqual([path, 403])
-      // What only admins may call is for none of their keys for some types.
+      // A key that is limited to some types cannot make calls that are only for admins.
       expect((await call('GET', '/api/health/details', key)).status).toBe(403)
       for (const path of ['/api/customers/1/', '/api/customers/1/history/', '/api/users/1/'])
         expect([path, (await call('GET', path, key)).status]).toEqual([path, 404])
@@ -112,7 +112,7 @@ onEveryStore('the scope of a key', declaration, (server) => {
       const { status } = await call(method, to, key, body)
       expect([method, to, status]).toEqual([method, to, 403])
     }
-    // An undo needs the right to what it amounts to.
+    // An undo needs the rights for the changes that it makes.
     expect((await call('POST', `/api/operations/${operation}/undo/`, key)).status).toBe(200)
     const gone = (await call('DELETE', path, user.token)).headers.get('takeback-operation')
     expect((await call('POST', `/api/operations/${gone}/undo/`, key)).status).toBe(403)
@@ -217,10 +217,10 @@ onEveryStore('a key for a type', typed({ notes: entity(notes), pages: entity(not
     await server.restart(typed({ letters: entity({ ...notes, was: 'notes' }), pages: entity(notes) }))
     expect([await statusOf('letters'), await statusOf('pages')]).toEqual([200, 200])
     expect(await canOf()).toEqual({ pages: ['read'], letters: ['read'] })
-    // Without the `was`, and with a new type of the old name.
+    // Without the `was`, and with a new type that has the old name.
     await server.restart(typed({ letters: entity(notes), pages: entity(notes), notes: entity(notes) }))
     expect([await statusOf('letters'), await statusOf('notes')]).toEqual([200, 403])
-    // A type that is dropped, and declared anew.
+    // A type that is dropped, and declared again.
     await server.restart(typed({ letters: entity(notes), notes: entity(notes) }))
     const { structure } = server.context.store
     await dropAside(structure, await findAside(structure, ['pages']))

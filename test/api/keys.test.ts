@@ -110,7 +110,7 @@ onEveryStore('keys', declaration, (server) => {
     expect((await server.call('PATCH', `/api/auth/keys/${ended.id}/`, { token, body: {} })).body.code).toBe(
       'key_ended',
     )
-    // Either of the two is enough: nothing to find it by, and that it has ended.
+    // Each of the two is enough: the digest is gone, and the key is marked as ended.
     const digests = 'SELECT digest FROM takeback_keys WHERE id = $1'
     expect(await server.query(digests, ended.id)).toEqual([{ digest: null }])
     const late = await keyFor(token)
@@ -119,7 +119,7 @@ onEveryStore('keys', declaration, (server) => {
       late.id,
     )
     expect(await reads(late.key)).toBe(401)
-    // Right before, so that it is in the cache.
+    // Right before, so that the key is in the cache.
     expect(await reads(expiring.key)).toBe(200)
     await server.expect(
       200,
@@ -133,7 +133,7 @@ onEveryStore('keys', declaration, (server) => {
     expect(data.map((one: any) => one.id)).toEqual([expiring.id, left.id])
     await server.expect(200, 'DELETE', `/api/users/${id}/`)
     expect(await reads(left.key)).toBe(401)
-    // What took the user takes the key; what brings the user back brings it back.
+    // A deletion of the user disables the key; a restore enables it again.
     await server.expect(200, 'DELETE', `/api/users/${id}/?restore=1`)
     expect(await reads(left.key)).toBe(200)
     await server.expect(200, 'DELETE', `/api/users/${id}/`)
@@ -266,7 +266,7 @@ onEveryStore('keys', declaration, (server) => {
     const own = (await note(token, id)).body
     const path = `/api/notes/${own.id}/`
     await send('PATCH', path, key, { title: 'before' })
-    // `since` is a whole millisecond, and includes all of it: what comes now must be in a later one.
+    // `since` includes the whole millisecond, so later changes must be in another one.
     await Bun.sleep(2)
     const { body: later } = await send('POST', '/api/notes/', key, { title: 'later', owner: { id } })
     await send('PATCH', path, key, { title: 'by the key' })
@@ -281,7 +281,7 @@ onEveryStore('keys', declaration, (server) => {
       [own.id, 'update'],
       [later.id, 'delete'],
     ] as const)
-    // Somebody has changed the same since: nothing happens, and the key still works.
+    // Somebody has changed the same field since: nothing happens, and the key still works.
     await send('PATCH', path, token, { title: 'by hand' })
     expect((await end(`${since}&plan=${shown.body.plan}`)).status).toBe(412)
     expect((await end(since)).body.code).toBe('cannot_undo')

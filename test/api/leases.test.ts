@@ -9,7 +9,7 @@ import { declaration, enqueue, type Instance, onInstances } from '../instances.t
 
 const HOUR = 3_600_000
 
-/** So long that a busy machine renews it in time. */
+/** Long enough that a busy machine renews it in time. */
 const LEASE_MS = 4000
 
 onInstances('leases of background work', (all) => {
@@ -38,7 +38,7 @@ onInstances('leases of background work', (all) => {
       const stopped = performance.now()
       await one.runner.stop()
       await eventually(() => begun.length === 4)
-      // A lease lasts for half a minute.
+      // A lease would last for half a minute.
       expect(performance.now() - stopped).toBeLessThan(25_000)
       expect(begun.slice(2).toSorted()).toEqual(['other task 1', 'other work'])
       await eventually(async () => (await all.tasks(queue)).length === 0)

@@ -30,7 +30,7 @@ onEveryStoreByHand('mailed links under races', (store) => {
   const flags = { ...FULL_POOL, outbox }
   const { server, instances } = startedInstances(store, declaration, flags)
   afterAll(() => rmSync(outbox, { recursive: true, force: true }))
-  /** One address makes all of these requests: they must not slow each other down. */
+  /** Forgets attempts: all requests come from one address, and must not slow each other down. */
   beforeEach(() => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n'))
 
   const on = (at: number) => instances[at % instances.length] ?? server
@@ -49,14 +49,14 @@ onEveryStoreByHand('mailed links under races', (store) => {
     const { token } = (await post('login', { email, password: PASSWORD })).body
     return { id: id as number, token: token as string }
   }
-  /** Changes the address of a user: the operation, and the link for the old address. */
+  /** Changes the address of a user. Returns the operation, and the link for the old address. */
   const change = async (token: string, from: string, to: string, password = PASSWORD) => {
     expect((await post('email', { email: to, password }, token)).status).toBe(200)
     const done = await post('email/confirm', { token: await linkTo(to, 'email') })
     return { operation: operationOf(done), link: await linkTo(from, 'revert') }
   }
 
-  /** How to get a link of each kind for a new user, and where it is used. */
+  /** Gets a link of each kind for a new user, and the path at which it is used. */
   const kinds: Record<string, (email: string) => Promise<[path: string, token: string]>> = {
     async reset(email) {
       await user(email)
@@ -117,7 +117,7 @@ onEveryStoreByHand('mailed links under races', (store) => {
     const { id } = await user('old@example.com')
     await post('password/forgot', { email: 'old@example.com' })
     const token = await linkTo('old@example.com', 'reset')
-    // All turns for hashes are taken, so the request stops between the check of its link and its transaction.
+    // All slots for hashes are taken, so the request stops between the check of its link and its transaction.
     const { promise, resolve } = Promise.withResolvers<void>()
     const busy = Array.from({ length: budget.hashesAtOnce }, () => verifyInLane(undefined, () => promise))
     const using = post('password/reset', { token, password: FRESH })
@@ -137,7 +137,7 @@ onEveryStoreByHand('mailed links under races', (store) => {
     const theirs = await change(token, 'thief@example.com', 'thief2@example.com')
     expect((await post('email/revert', { token: own.link })).status).toBe(200)
     await linkTo('owner@example.com', 'reset')
-    // As after a failure of the mail server, or of this one before it has noted that the mail is sent.
+    // As after a failure of the mail server, or of this server before it has noted that the mail was sent.
     const late = [own, theirs].map(({ operation }) =>
       mailTask({ mail: 'revert', entity: 'users', id, operation }),
     )

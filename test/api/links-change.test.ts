@@ -25,7 +25,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
 
-  /** Three tags, and a post for each body. */
+  /** Starts a server with three tags, and a post for each body. */
   async function started(
     declaration: AppDeclaration,
     bodies: readonly object[],
@@ -112,7 +112,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     const full = posts({ tags: cleared })
     const server = await started(full, [{ tags: refs(1, 2) }, { tags: refs(3) }])
     await server.restart(posts({}))
-    // What is aside holds nobody, but is not pulled away either.
+    // A column that is aside does not prevent deletions, but it prevents purges.
     await remove(server, 'tags/2')
     const purged = await server.call('DELETE', '/api/tags/2/?purge=1')
     expect([purged.status, purged.body.errors]).toEqual([409, { 'posts.tags': ['1 post refers to it'] }])
@@ -143,7 +143,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     await server.expect(200, 'PATCH', '/api/posts/1/', { tags: refs(2) })
     expect(await linksAstray(server, posts({ tags: cleared }))).toEqual([])
 
-    // And so are the types on both sides of it.
+    // The types on both sides of it are dropped, too.
     await server.restart(withAdmins({}))
     const last = await server.openStore()
     try {
@@ -198,7 +198,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     const back = await server.expect(200, 'POST', '/api/articles/1/revert/', { version: 2 })
     expect(back.labels).toEqual(refs(2))
     expect(await linksAstray(server, renamed)).toEqual([])
-    // Another of the former names finds nothing in its way.
+    // New types can take the former names.
     const anew = withAdmins({
       ...posts({ tags: cleared }).entities,
       labels: entity({ fields: { name: text({ default: '' }) } }),

@@ -18,8 +18,8 @@ const refs = (ids: readonly number[]) => ids.map((id) => ({ id }))
 const idsOf = (members: readonly { id: number }[]) => members.map(({ id }) => id)
 
 /**
- * Which tags a list has at first, which of all tags go, and which of those that stay somebody puts in then. Most of the
- * list goes: what comes back then meets what was put in its place.
+ * The tags of a list at first, those that are deleted, and those that somebody adds then. Most of the list is deleted,
+ * so that restored tags meet those that took their places.
  */
 const story = fc
   .uniqueArray(fc.nat(TAGS - 1), { minLength: 1, maxLength: MAX })
@@ -53,20 +53,20 @@ onEveryStore('a restore that puts back into lists', declaration, (server) => {
       const left = pick(first.filter((at) => !gone.includes(at)))
       const path = `/api/posts/${post.id}/`
       expect(idsOf((await server.expect(200, 'GET', path)).tags)).toEqual(left)
-      // Somebody uses the places that have become free.
+      // Somebody uses the places that became free.
       const kept = later === null ? left : pick(later)
       if (later !== null) await server.expect(200, 'PATCH', path, { tags: refs(kept) })
       const { version } = await server.expect(200, 'GET', path)
       await server.expect(200, 'DELETE', `/api/shelves/${shelf.id}/?restore=1`)
       const restored = await server.expect(200, 'GET', path)
       const now = idsOf(restored.tags)
-      // Where nothing finds a place, nothing is written.
+      // If there is no free place, nothing is written.
       expect(restored.version).toBe(now.length > kept.length ? version + 1 : version)
       expect(now.length).toBe(Math.min(MAX, kept.length + cleared.length))
       expect(now.filter((id) => kept.includes(id))).toEqual(kept)
       expect(now.every((id) => kept.includes(id) || cleared.includes(id))).toBe(true)
       if (later === null) expect(now).toEqual(pick(first))
-      // What is shown is what is held: the list can be sent back as it is.
+      // The list is valid: it can be sent back as it is.
       await server.expect(200, 'PATCH', path, { tags: refs(now) })
     })
     await fc.assert(property, { numRuns: RUNS })

@@ -313,7 +313,7 @@ onEveryStore('lists of references', declaration, (server) => {
     expect((await undo(deleted)).status).toBe(200)
     expect(ids((await get(`posts/${id}`)).tags)).toEqual([a, b, c])
 
-    // The undo of a restore takes it out again, and the next restore puts it back again.
+    // An undo of the restore takes it out, and the next restore puts it back.
     await remove(`tags/${b}`)
     const restored = await operation('DELETE', `/api/tags/${b}/?restore=1`)
     expect((await undo(restored)).status).toBe(200)
@@ -367,7 +367,7 @@ onEveryStore('lists of references', declaration, (server) => {
             WHERE p.deleted_at IS NULL AND t.deleted_at IS NOT NULL`,
         ),
       ).toEqual([])
-    // Nor one that has fewer than it must.
+    // No list has fewer items than it must.
     expect(
       await server.query(
         'SELECT id FROM posts WHERE meta IS NOT NULL AND id NOT IN (SELECT source FROM "posts.meta.tags")',

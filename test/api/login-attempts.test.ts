@@ -24,7 +24,7 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
     })
   const attempts = async () => {
     const rows = await server.query('SELECT outcome FROM takeback_attempts')
-    // A login that is tried for two types is one for its address.
+    // A login that tries two types counts once for its address.
     return rows.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'ok' && outcome !== 'beside')
   }
 
@@ -135,7 +135,7 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
   })
 
   test('stands in the log by its outcome and a digest of the account, never the e-mail', async () => {
-    // Lines come a moment later: those of the tests before this one shall be there.
+    // Log lines come a moment later: waits for those of earlier tests.
     await server.call('GET', '/api/nothing/more')
     await eventually(() => server.logged.join('').includes('/api/nothing/more'))
     server.logged.length = 0

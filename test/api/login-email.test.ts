@@ -4,7 +4,7 @@ import { app, email, entity, everyone, ref, signedIn, text } from '../../src/tak
 import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received } from '../harness.ts'
 
-/** The same rules for the e-mail of the login and for a field like any other, with the same values. */
+/** The same rules and values for the e-mail of the login and for an ordinary field. */
 const declared = (rules: { read?: string; write?: string }) =>
   withAdmins({
     staff: entity({ login: { userType: 'staff' }, fields: {} }),
@@ -29,7 +29,7 @@ const declared = (rules: { read?: string; write?: string }) =>
 const own = declared({ read: 'id == me.id' })
 const staffOnly = declared({ read: 'me.type == "staff"' })
 
-/** Whatever can be asked, with the name of the field left open. */
+/** All requests, with FIELD in place of the name of the field. */
 const questions = [
   '/api/users/',
   '/api/users/?fields=id,FIELD',
@@ -124,7 +124,7 @@ for (const [name, declaration] of Object.entries({ 'of oneself': own, 'of staff'
     })
   })
 
-/** An answer without what differs in any case: which field was asked for, and both of them where all are shown. */
+/** Removes from an answer what must differ: the name of the field, and the id of the request. */
 function sans({ status, text }: Received): [number, string] {
   return [
     status,
@@ -135,7 +135,7 @@ function sans({ status, text }: Received): [number, string] {
   ]
 }
 
-/** What has one of the two, where both were to be seen, but not the other, or another one. */
+/** Finds objects in which one of the two fields is missing or different. */
 function odd(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   const { email, twin, name } = value as Record<string, unknown>

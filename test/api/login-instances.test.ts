@@ -18,7 +18,7 @@ const URL = 'http://localhost:8080'
 onEveryStoreByHand('what works once works once on all instances together', (store) => {
   const flags = { ...FULL_POOL, url: URL }
   const { server, instances } = startedInstances(store, declaration, flags)
-  /** One address makes all of these requests: they must not slow each other down. */
+  /** Forgets attempts: all requests come from one address, and must not slow each other down. */
   const calm = () => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n')
   beforeEach(calm)
 
@@ -62,7 +62,7 @@ onEveryStoreByHand('what works once works once on all instances together', (stor
     const first = phone.get(await asked())
     expect(won(await twenty((on) => login(first, on)))).toBe(1)
     await calm()
-    // One that counts: each number once, on whichever instance, and never a lower one.
+    // An authenticator that counts: each number works once, on any instance, and a lower one never.
     const counted = await asked()
     expect((await login(phone.get(counted, 7))).status).toBe(200)
     for (const counter of [7, 6, 0])
@@ -75,7 +75,7 @@ onEveryStoreByHand('what works once works once on all instances together', (stor
     expect((await login(phone.get(counted, 9), last())).body.code).toBe('passkey_failed')
   })
 
-  /** Ways to end a session, which an instance has just seen alive. */
+  /** Ways to end a session that another instance has just seen alive. */
   const ends: Record<string, (token: string, email: string) => Promise<unknown>> = {
     logout: (token) => post('logout', {}, token),
     'the end of all other sessions': async (_, email) => {

@@ -31,7 +31,7 @@ onEveryStore(
   declaration,
   (server) => {
     beforeAll(async () => {
-      // Not with `server.member`: its hashes are weaker, and so faster.
+      // Not with `server.member`, whose hashes are weaker and faster.
       const add = (kind: (typeof kinds)[number], query = '?verified=1') =>
         server.expect(201, 'POST', `/api/users/${query}`, { email: emailOf(kind), password: ADMIN.password })
       await add('known')
@@ -52,7 +52,7 @@ onEveryStore(
           path: '/api/auth/login',
           status: 422,
           kinds,
-          // Each round is the first attempt for each account.
+          // Resets the throttle, so that each round is the first attempt for each account.
           async prepare() {
             for (const kind of kinds) await server.context.throttle.unlock(emailKey(emailOf(kind)))
           },

@@ -20,7 +20,7 @@ withTracker('writes by a filter', (tasks, server) => {
       body: { code: 'in_use', errors: { 'tasks.parent': ['1 task refers to them'] } },
     })
     await server.expect(200, 'PATCH', `/api/tasks/${outside.ids[0]}/`, { parent: null })
-    // Those that are deleted together do not hold each other.
+    // Entities that are deleted together do not block each other.
     await server.expect(200, 'PATCH', `/api/tasks/${two}/`, { parent: { id: three } })
     const shown = await tasks.remove(where, '&dry_run=1')
     expect(shown.body).toMatchObject({ operation: null, matched: 3, total: 7, next: null })
@@ -34,7 +34,7 @@ withTracker('writes by a filter', (tasks, server) => {
       ...Array.from({ length: 2 }, () => 'update tasks'),
     ])
     expect([await tasks.all(where), (await tasks.get(outside.ids[1])).related]).toEqual([[], null])
-    // One of them can be restored with what cascaded from it alone.
+    // One of them can be restored alone, with its own cascade.
     await server.expect(200, 'DELETE', `/api/tasks/${three}/?restore=1`)
     expect([(await tasks.all(where)).length, (await tasks.get(outside.ids[2])).related]).toEqual([
       1,

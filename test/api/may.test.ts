@@ -70,7 +70,7 @@ const questions = (ann: number): Asked[] => [
   ...['tags/1', 'tags/2'].map((path) => ({ action: 'delete', path })),
 ]
 
-/** Everything that is kept, so that nothing can have been written. */
+/** Returns all data, to check that nothing was written. */
 const contents = async (server: TestServer) =>
   Promise.all(
     ['/api/notes/?trashed=with', '/api/users/?trashed=with', '/api/tags/', '/api/operations/'].map(
@@ -106,7 +106,7 @@ onEveryStore(
           const as = token === undefined ? {} : { token }
           const said = await server.call('POST', '/api/may/', { body: question, ...as })
           const [method, path] = REQUESTS[question.action]?.(`/api/${question.path}`) ?? ['', '']
-          // A write that is allowed is not tried: it would change what the next questions are about.
+          // An allowed write is not tried: it would change the data for the next questions.
           const isWrite = !['list', 'read', 'history'].includes(question.action)
           const place = `${name} ${JSON.stringify(question)}`
           expect([place, said.status]).toEqual([place, 200])
@@ -137,7 +137,7 @@ onEveryStore(
       ])
       expect(await contents(server)).toEqual(before)
 
-      // An admin asks for others, and gets their answers.
+      // An admin can ask for others, and gets the same answers.
       for (const [actor, token] of [
         ['nobody', null],
         [`users/${bob.id}`, bob.token],
@@ -149,7 +149,7 @@ onEveryStore(
           ]
           expect(asked.text).toBe(theirs.text)
         }
-      // What bob cannot see is as if it did not exist.
+      // An Entity that bob cannot see is treated as if it did not exist.
       const hidden = await server.call('POST', '/api/may/', {
         body: { action: 'read', path: '/api/notes/1/', actor: `users/${bob.id}` },
       })

@@ -14,7 +14,7 @@ const hint = (path: string, renamed: string, was: string) =>
   `${path} ${LEAVES}. If ${renamed} is its new name, write was: '${was}' there`
 const of = things
 
-/** What a plan says of what leaves, by what the declarations are. */
+/** What a plan says about removed fields and types. */
 const cases: Record<string, [from: AppDeclaration, to: AppDeclaration, says: string[]]> = {
   'a field, and one of its kind is new': [
     of({ a: text(), note: text(optional) }),

@@ -29,7 +29,7 @@ onEveryStore('three instances behind one address', declaration, (server) => {
         await client.connect(new StreamableHTTPClientTransport(address, { requestInit, fetch: inTurn }))
         const use = async (given: object): Promise<any> =>
           (await client.callTool({ name: 'write', arguments: { ...given } })).structuredContent
-        // Shown by one, done by the next, and done once though a third is asked again.
+        // Previewed by one instance, done by the next, and done only once, although a third is asked again.
         const asked = {
           parts: [{ action: 'create', entity: 'news', values: { title: mode } }],
           idempotency_key: mode,

@@ -40,7 +40,7 @@ const declaration = app({
 
 const flags = { 'trusted-proxies': '127.0.0.1', 'rate-limit': 'writes=3/1h' }
 
-/** A client of this generation of the protocol, or of the one before. */
+/** A client of the current protocol version, or of the one before. */
 const clientOf = (modern: boolean) =>
   new Client({ name: 'test', version: '1' }, modern ? { versionNegotiation: { mode: 'auto' } } : {})
 
@@ -121,7 +121,7 @@ onEveryStore(
       ]) {
         const given = { entity: 'links', where, filter }
         expect((await use(client, 'summarize', given)).answer.data[0].count).toBe(count)
-        // All of them have one.
+        // No row has a null token.
         const none = { entity: 'links', where: { token: null }, filter }
         expect((await use(client, 'summarize', none)).answer.data[0].count).toBe(0)
       }
@@ -129,7 +129,7 @@ onEveryStore(
         const { error } = await use(client, tool, { entity: 'links', where: { limit: 1, filter: 'true' } })
         const refused = ['is a parameter of lists: compare with it in filter']
         expect(error.errors).toEqual({ 'where.limit': refused, 'where.filter': refused })
-        // One that neither is a field nor a parameter is not left out.
+        // A name that is neither a field nor a parameter is refused, not ignored.
         expect((await use(client, tool, { entity: 'rooms', where })).error.errors).toHaveProperty('token')
       }
     })
@@ -311,7 +311,7 @@ onEveryStore(
       const other = [{ action: 'delete', entity: 'rooms', id }]
       const refused = await use(client, 'write', { parts: other, idempotency_key: 'k1' })
       expect(refused.error.errors['Idempotency-Key']).toEqual(['was already used for another request'])
-      // An agent's preview does not use the key up.
+      // An agent's preview does not use up the key.
       const agent = await connect(await key({ agent: true }))
       const { plan } = (await use(agent, 'write', { parts: other, idempotency_key: 'k2' })).answer
       const planned = { parts: other, plan, idempotency_key: 'k2' }
@@ -357,7 +357,7 @@ onEveryStore(
       await use(client, 'undo', { operation })
     })
 
-    // A process of its own, which sees no database: one generation of clients on each.
+    // The client runs in its own process, which sees no database: one protocol version on each store.
     const generations = sample([false, true], 2, sampleStart(server.store))
     test.each([...generations])('is reached over standard input and output (modern: %p)', async (modern) => {
       const client = clientOf(modern)

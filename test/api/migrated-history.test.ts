@@ -4,7 +4,7 @@ import { choice, decimal, entity, integer, list, object, ref, text } from '../..
 import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 
-/** Whatever a case says of `things` is said of a type of its own: one server has all cases, and starts as often as one. */
+/** Declares a type for each case, in place of `things`, so that one server runs all cases. */
 const declared = (all: readonly Fields[]) =>
   withAdmins(Object.fromEntries(all.map((fields, at) => [nameOf(at), typeOf(fields, nameOf(at))])))
 
@@ -22,7 +22,7 @@ interface Case {
   readonly before: Fields
   readonly after: Fields
   readonly body: object
-  /** What the migration did, as the history shows it; and a later change of that by a person. */
+  /** The change that the migration made, as the history shows it; and a later change of it by a user. */
   readonly migrated: Record<string, { from: unknown; to: unknown }>
   readonly sent: object
   readonly sentAs: Record<string, { from: unknown; to: unknown }>
@@ -31,7 +31,7 @@ interface Case {
 const one = (path: string, from: unknown, to: unknown) => ({ [path]: { from, to } })
 const inner = (fields: Fields, optional = false) => ({ o: object({ a: integer(), ...fields }, { optional }) })
 
-/** Every way in which a migration gives values to rows that are there, and some that give none. */
+/** All ways in which a migration changes values of existing rows, and some in which it does not. */
 const cases: Readonly<Record<string, Case>> = {
   'a new field with a default': {
     before: {},
@@ -186,7 +186,7 @@ onEveryStoreByHand('what a migration did', (store) => {
   const all = Object.values(cases)
   const server = new TestServer(store, declared(all.map(({ before }) => before)))
   const made: any[] = []
-  /** Those in which it has changed something. */
+  /** The types whose rows the migration changed. */
   const seen = all.flatMap(({ migrated }, at) => (Object.keys(migrated).length > 0 ? [nameOf(at)] : []))
   const historyOf = async (type: string): Promise<any[]> =>
     (await server.expect(200, 'GET', `/api/${type}/1/history/`)).data
@@ -212,7 +212,7 @@ onEveryStoreByHand('what a migration did', (store) => {
         for (const [field, { from }] of Object.entries(migrated))
           if (from === null) expect([field, changed[field]]).toEqual([field, undefined])
 
-      // As it stood: after the migration as it is now, and before it without what was not there then.
+      // The past: after the migration as it is now, and before it without the later fields.
       const asOf = (at: string) => server.expect(200, 'GET', `${path}?at=${at}`)
       expect(await asOf('2100-01-01T00:00:00Z')).toEqual(now)
       for (const [field, { from }] of Object.entries(migrated))
@@ -265,7 +265,7 @@ onEveryStoreByHand('what a migration did', (store) => {
       expect(await detail(first)).toEqual(one('other', 0, 1))
       expect(await detail(second)).toEqual(sentAs)
 
-      // Undone, each gives back what it changed, and nothing else.
+      // Each undo takes back its own changes, and nothing else.
       const values = ({ version: _, updated_at: __, ...rest }: any) => rest
       await server.expect(200, 'POST', `/api/operations/${operationOf(first)}/undo/`)
       await server.expect(200, 'POST', `/api/operations/${operationOf(second)}/undo/`)
@@ -273,11 +273,11 @@ onEveryStoreByHand('what a migration did', (store) => {
       const sentAgain = await server.expect(200, 'PATCH', path, sent)
       const reverted = await server.call('POST', `${path}revert/`, { body: { version: 1 } })
       expect([reverted.status, reverted.headers.get('Takeback-Unmapped')]).toEqual([200, null])
-      // Fields that came later stay as they are.
+      // Fields that came later keep their values.
       const isKnown = Object.keys(sentAs).every((field) => isKnownIn(made[at], field))
       expect(values(reverted.body)).toEqual({ ...values(isKnown ? now : sentAgain), other: 0 })
 
-      // All of it: what a person did is undone, what the migration did is not.
+      // An undo of everything takes back the changes of users, but not those of the migration.
       await server.expect(200, 'PATCH', path, { ...sent, other: 5 })
       const undone = await server.expect(200, 'POST', '/api/operations/undo/', {
         since: new Date(Date.parse(made[at].updated_at) + 1).toISOString(),
@@ -358,7 +358,7 @@ onEveryStoreByHand('what was kept aside', (store) => {
     })
 })
 
-/** Whether a state knows a dot path; one within an object that is not there is known to be empty. */
+/** Whether a state has a dot path. A path in an object that is missing is known to be empty. */
 function isKnownIn(state: any, path: string): boolean {
   const [name = '', ...rest] = path.split('.')
   if (state === null) return true

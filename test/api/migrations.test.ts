@@ -8,7 +8,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
 
-  /** A server with some rows, which then starts anew with each of the declarations. */
+  /** Starts a server with some rows. Tests restart it with other declarations. */
   async function started(declaration: AppDeclaration, ...bodies: object[]): Promise<TestServer> {
     const server = new TestServer(store, declaration)
     servers.push(server)
@@ -105,7 +105,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
       const said = String(await refusal(server, things({ a: text({ ...limit, unique: true }) })))
       expect(said).toContain('things.a has limits that are violated by 2 things (things/1, things/2)')
       expect(said).not.toContain('too long')
-      // It does of those that no index takes.
+      // It does report values that are too long for an index.
       await server.restart(things({ a: text() }))
       await server.expect(201, 'POST', '/api/things/', { a: 'y'.repeat(3000) })
       expect(await refusal(server, things({ a: text({ unique: true }) }))).toContain(

@@ -32,7 +32,7 @@ const declared = app({
         role: choice(['editor', 'viewer']),
         paused: boolean({ default: false }),
       },
-      rules: { counts: '!paused', own: 'user.id == me.id' }, // in place of the one of the app
+      rules: { counts: '!paused', own: 'user.id == me.id' }, // replaces the rule of the app
       access: { read: 'own || project.own', delete: 'own' },
     }),
     tasks: entity({
@@ -166,7 +166,7 @@ test('mistakes in named rules are reported once, with their place', () => {
     'entities.notes.rules.d: ends too early at column 12, in "owner.id =="',
   ])
   expect(reported({ t: 'title' }, {})[0]).toContain('needs something that is true or false')
-  // A check is the same for everybody, and a named rule may not be.
+  // A check is the same for everybody, but a named rule may not be.
   const check = [{ that: 'own', at: 'title', says: 'must be yours' }]
   expect(reported({ own }, {}, {}, { check })).toEqual([
     'entities.notes.check.0.that: unknown field "own" at column 1, in "own"',

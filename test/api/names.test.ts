@@ -6,7 +6,7 @@ import { forUsers, withAdmins } from '../declarations.ts'
 import { giant, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
 import { type Case, Flow, recorded, type Values } from '../names-flow.ts'
 
-/** Names that a database or JavaScript has in places that no statement of ours shows. */
+/** Names that have a meaning in a database or in JavaScript, but are in none of our statements. */
 const ELSEWHERE =
   'rowid oid key atom parent fullkey path json root rank value toString valueOf hasOwnProperty then length name type kind at data entity entity_id operation actor actor_id seq column target source place total n j t v h c d e k l m r x y new old excluded user order group select from where first last all known nth before stays state me now next true in null'.split(
     ' ',
@@ -20,7 +20,7 @@ const users = entity({
 
 type Fields = Record<string, FieldDeclaration>
 
-/** Whether a declaration is taken: what is refused at the start meets nothing. */
+/** Whether a declaration is accepted. */
 function isTaken(entities: Record<string, unknown>): boolean {
   try {
     resolve(withAdmins({ users, ...entities } as never))
@@ -30,7 +30,7 @@ function isTaken(entities: Record<string, unknown>): boolean {
   }
 }
 
-/** Where a rule may speak of a name, only its own rule lets others see the field. */
+/** If a rule may use the name, returns a rule that reads the field itself. */
 function guarded(name: string, nested: string): object {
   const rule = { read: `${nested}${name} != "hidden"` }
   const field = { f: text({ optional: true }), [name]: text({ optional: true, ...rule }) }
@@ -38,10 +38,10 @@ function guarded(name: string, nested: string): object {
   return isTaken({ a: entity({ fields: fields as Fields }) }) ? rule : {}
 }
 
-/** So many columns in a type: the statements of one with all of them would take PostgreSQL seconds to plan. */
+/** Columns per type: with all names in one type, PostgreSQL would take seconds to plan a statement. */
 const COLUMNS = 25
 
-/** The kinds of types, each with a field for some of the names, in one of the ways in which a name can be a column. */
+/** Types with a field for each name, in all ways in which a name can become a column. */
 function kindsOf(names: readonly string[]): Record<string, Fields> {
   const each = (make: (name: string, at: number) => FieldDeclaration): Fields =>
     Object.fromEntries(names.map((name, at) => [name, make(name, at)]))
@@ -62,7 +62,7 @@ function kindsOf(names: readonly string[]): Record<string, Fields> {
   }
 }
 
-/** Each name as a column of every kind, and as a type. */
+/** Declares each name as a column of every kind, and as a type. */
 function declare(names: readonly string[]) {
   const columns = names.filter((name) => isTaken({ things: entity({ fields: { [name]: text() } }) }))
   const types = names.filter(
@@ -102,7 +102,7 @@ function declare(names: readonly string[]) {
   }
 }
 
-/** Every name and alias in these texts: quoted or not, but no text constants and none of our own that say so. */
+/** Returns every name and alias in these SQL texts, quoted or not, without text constants. */
 function namesIn(texts: Iterable<string>): string[] {
   const names = new Set<string>()
   for (const one of texts)
@@ -111,7 +111,7 @@ function namesIn(texts: Iterable<string>): string[] {
   return [...names]
 }
 
-/** A few at a time: one request for each name would take minutes. */
+/** Combines a few names at a time: one request for each would take minutes. */
 function some(names: readonly string[], say: (name: string) => string, between: string): string[] {
   const said: string[] = []
   for (let at = 0; at < names.length; at += 8)
@@ -124,13 +124,13 @@ function some(names: readonly string[], say: (name: string) => string, between: 
   return said
 }
 
-/** Whether an expression may speak of a field by this name. */
+/** Whether an expression can use a field with this name. */
 function isSayable(name: string): boolean {
   const fields = { [name]: integer({ default: 0 }) }
   return isTaken({ a: entity({ fields, access: { read: `${name} == 1` } }) })
 }
 
-/** Of the types that have these names as columns; `at` is in the names of these types. */
+/** Cases for the types that have these names as columns; `at` is part of the names of these types. */
 function casesOf(names: readonly string[], at: number): Case[] {
   const all = (value: (at: number) => unknown): Values =>
     Object.fromEntries(names.map((name, at) => [name, value(at)]))
@@ -185,7 +185,7 @@ function casesOf(names: readonly string[], at: number): Case[] {
   ]
 }
 
-/** Of a type that has one of the names as its own. */
+/** The case for a type that has one of the names itself. */
 function caseOf(type: string): Case {
   const first = { words: 'first one', up: null, all: [] }
   const filter = 'words.startsWith("first") && !all.exists(one, one.up.id == 7)'
@@ -204,7 +204,7 @@ onEveryStoreByHand('names', (store) => {
     await server.start()
     const { token } = await server.user('users', { email: 'u@example.com' })
     const texts = recorded(server)
-    // Both stay at their first version: the others refer to them.
+    // Both stay at their first version: others refer to them.
     for (const _ of [1, 2]) await server.expect(201, 'POST', '/api/targets_/', {}, { token })
     const left = [
       ...groups.flatMap(casesOf).map((one) => () => new Flow(server, token, one).run()),
@@ -218,7 +218,7 @@ onEveryStoreByHand('names', (store) => {
     return texts
   }
 
-  /** A deletion empties what refers to it; its restore and its undo set it again. */
+  /** A deletion clears the references to it; its restore and its undo set them again. */
   async function clearAndUndo(server: TestServer, token: string, groups: number): Promise<void> {
     const kinds = Array.from({ length: groups }, (_, at) => [`references_${at}`, `lists_${at}`]).flat()
     const state = async () =>
@@ -248,7 +248,7 @@ onEveryStoreByHand('names', (store) => {
       expect(names).toEqual(expect.arrayContaining(['takeback_journal', 'entity_id', 'deleted_at']))
       const all = [...new Set([...names, ...ELSEWHERE])].sort()
       const some = store === 'sqlite' ? sample(all, 9) : sample(all, 18, 1)
-      // Statements about versions in the journal have a column of this name beside those of a type.
+      // Statements about versions in the journal have a column `number` beside those of a type.
       await runAll([...new Set([...some, 'number'])])
     },
     600_000,

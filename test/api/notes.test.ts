@@ -24,7 +24,7 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
   const made = async (title: string) =>
     (await server.expect(201, 'POST', '/api/rooms/', { title })).id as number
 
-  /** Every kind of write, each on a room of its own. */
+  /** Every kind of write, each on its own room. */
   const writes: Record<string, (run: string) => Promise<Received>> = {
     create: (run) => server.call('POST', '/api/rooms/', { body: { title: run }, ...noted(run) }),
     'create of a list': (run) =>
@@ -306,7 +306,7 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
     expect(await told(two)).toEqual({ undoes: undefined, undone_by: undefined })
     const { data } = await server.expect(200, 'GET', '/api/operations/?limit=50')
     expect(data.find((one: { id: string }) => one.id === undone).undoes).toEqual([three])
-    // What is left out because of a conflict is not told as taken back.
+    // An Entity that is skipped because of a conflict is not reported as taken back.
     const [left, taken] = [await made('left'), await made('taken')]
     const [a, b] = [
       operationOf(

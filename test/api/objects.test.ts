@@ -4,12 +4,12 @@ import { expectInvalid, onEveryStore } from '../harness.ts'
 
 const admins = entity({ login: { userType: 'admin' }, fields: { meta: json({ optional: true }) } })
 
-/** What may stand in an optional object, in the corners where it meets something else. */
+/** Edge cases of fields in an optional object. */
 const corners = app({
   admins: 'admins',
   entities: {
     admins,
-    // Named like nothing in our own statements may be.
+    // Types with names that our own statements might use.
     reached: entity({
       fields: { name: text({ unique: true }), up: ref('reached', { optional: true, onDelete: 'cascade' }) },
     }),

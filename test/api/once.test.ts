@@ -23,7 +23,7 @@ const lists = ({ parameters }: (typeof all)[number]) => parameters.includes('Ide
 
 const OF_PROVIDERS = ['POST /api/auth/identities/', 'DELETE /api/auth/identities/{id}/']
 
-/** Sends it twice with one key: the second answer is the first. */
+/** Sends a request twice with one key: the second answer must be the first. */
 async function twice(server: TestServer, name: string, request: Request): Promise<Received> {
   const { path, effect, again = 0, ...sent } = request
   const [method = ''] = name.split(' ')
@@ -148,7 +148,7 @@ onEveryStore(
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => server.call('POST', path, { body, headers })),
       )
-      // Whoever comes while it runs is told to come again.
+      // A request that comes while the first one runs is told to try again.
       for (const { status, body: told } of answers) expect(status === 200 || told.code === 'busy').toBe(true)
       await eventually(async () => (await server.rows('takeback_tasks')) === 0)
       expect(erp.told.filter(({ id }) => id === operation)).toHaveLength(2)

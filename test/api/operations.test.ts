@@ -24,7 +24,7 @@ const START = Date.parse('2020-01-01T00:00:00Z')
 const pick = (n: number) => Math.floor(Math.random() * n)
 const timeAt = (n: number) => new Date(START + n * 1000).toISOString()
 
-/** Few times and actors, so that much falls on the same; ids that are not in the order of time; some with many changes. */
+/** Random changes: few times and actors, so that many are equal; ids out of order; some with many changes. */
 function makeChanges(): Change[] {
   return Array.from({ length: OPERATIONS }, (_, n): Change[] => {
     const operation = Bun.randomUUIDv7('hex', START + pick(100_000))
@@ -32,7 +32,7 @@ function makeChanges(): Change[] {
     const at = pick(40)
     return Array.from({ length: n % 20 === 0 ? 30 : 1 + pick(3) }, () => ({
       operation,
-      // As where an operation took several transactions.
+      // As if the operation took several transactions.
       at: timeAt(pick(10) === 0 ? at + pick(3) : at),
       actor: 'admins',
       actorId,
@@ -65,7 +65,7 @@ interface Asked {
   readonly kind?: string
 }
 
-/** What should come: by the time of the newest change that matches, and by id where that is the same. */
+/** Returns the expected order: by the time of the newest change that matches, then by id. */
 function wanted(changes: readonly Change[], { actor, since, until, entity, kind }: Asked): string[] {
   const times = new Map<string, string>()
   for (const one of changes) {

@@ -48,7 +48,7 @@ onEveryStore('the oracle', oracle, (server) => {
   const get = (path: string, query: Record<string, string>, token: string | null) =>
     server.call('GET', `${path}?${new URLSearchParams(query)}`, { token })
 
-  /** Asks twice, and compares; as many at once as a server takes without a word. */
+  /** Asks about both paths and compares the answers; as many at once as the rate limit allows. */
   async function compare(
     pairs: readonly { readonly said: string; readonly ask: (path: string) => Promise<Received> }[],
     path: string,
@@ -171,7 +171,7 @@ onEveryStore('the oracle', oracle, (server) => {
     })
   })
 
-  /** Every call that somebody can make, with what comes back kept. */
+  /** Makes a call, and stores its answer. */
   async function roam(token: string | null, path: string, sent: Parameters<TestServer['call']>[2] = {}) {
     const { method = 'GET', ...rest } = sent as { method?: string } & typeof sent
     const received = await server.call(method, path, { token, ...rest })
@@ -238,7 +238,7 @@ onEveryStore('the oracle', oracle, (server) => {
       ].filter((path) => path.startsWith('own_'))
       paths.push('own_made', 'own_words')
       const told: Record<string, number> = { ann: 0, eve: 0 }
-      // The first two are alike but for that.
+      // The first two Entities differ only in hidden values.
       const among = ({ status, body }: Received) =>
         status === 200 ? body.data.map((one: { id: number }) => one.id).filter((id: number) => id < 3) : []
       for (const [who, token] of Object.entries({ ann: ann.token, eve: eve.token }))
@@ -262,7 +262,7 @@ onEveryStore('the oracle', oracle, (server) => {
               if (ids.length === 1) told[who] = (told[who] ?? 0) + 1
               if (who === 'eve') expect([query, past, ids.length !== 1]).toEqual([query, past, true])
             }
-            // The same of those that belong to ann, in an expansion.
+            // The same for Entities that belong to ann, in an expansion.
             const owned = async (options: string) => {
               const { status, body } = await get(
                 `/api/users/${ann.id}/`,
@@ -300,7 +300,7 @@ onEveryStore('the oracle', oracle, (server) => {
       const { body } = await get('/api/targets/', expand, eve.token)
       const theirs = body.data.map((one: any) => [one.own_referred.data, one.own_linked.data])
       expect(theirs).toEqual(body.data.map(() => [[], []]))
-      // What is nobody's can never be read by nobody.
+      // Without a user, these can never be read.
       expect((await get('/api/targets/', expand, null)).status).toBe(422)
       expect(told.ann).toBeGreaterThan(30)
       expect(told.eve).toBe(0)
@@ -328,7 +328,7 @@ onEveryStore('the oracle', oracle, (server) => {
         { ...body, title: 'a' },
         { ...body, title: 'b' },
       ])
-      // Hers, as far as it goes: what is hidden of it stays, whatever she does.
+      // Her own Entity: hidden values stay, whatever she does.
       const path = '/api/things/1/'
       const operations: string[] = []
       const act = async (method: string, to: string, sent?: unknown) => {
@@ -355,12 +355,12 @@ onEveryStore('the oracle', oracle, (server) => {
         for (const query of ['?dry_run=1', '?dry_run=1&skip_conflicts=1'])
           await put(token, 'POST', `/api/operations/${operation}/undo/${query}`)
       }
-      // What changes of it meanwhile stands in nobody's way, and is told to nobody.
+      // Changes of hidden values cause no conflict for her, and are not shown to her.
       await server.expect(200, 'PATCH', path, { zq_text: 'CANARYnew', own_text: 'CANARYnewer' })
       await put(token, 'POST', `/api/operations/${operations.at(-1)}/undo/`)
       await put(token, 'POST', `/api/operations/${operations.at(-1)}/undo/?skip_conflicts=1`)
       await roam(token, `${path}history/`)
-      // Taken, held, deleted: what stands in the way.
+      // Conflicts: a taken value, a referenced Entity, a deleted Entity.
       await put(token, 'POST', '/api/things/', { title: 'hers', zq_always: {} })
       await put(token, 'DELETE', '/api/targets/2/')
       await put(token, 'DELETE', '/api/targets/2/?restore=1')
@@ -387,7 +387,7 @@ onEveryStore('the oracle', oracle, (server) => {
         )
         const whole = [body, ...opened, JSON.stringify([...headers])].join('\n')
         expect([call, whole.match(CANARY)?.[0]]).toEqual([call, undefined])
-        // Any letters stand in a token by chance. A cursor is looked at as it was before it was encoded.
+        // A token may contain any letters by chance. A cursor is checked in its decoded form.
         const plain = body.replaceAll(/"(errors|message)":.*|"(token|next)":"[^"]*"/g, '')
         expect([call, [plain, ...opened].join('\n').match(/zq_\w+/)?.[0]]).toEqual([call, undefined])
       }

@@ -25,7 +25,7 @@ interface Owner {
   readonly id: number
 }
 
-/** By table: stores something for a user, as a request does that has looked the user up before. */
+/** For each table: stores something for a user, like a request that looked up the user before. */
 const writers: Record<string, (context: Context, owner: Owner) => Promise<unknown>> = {
   takeback_keys: ({ keys }, owner) => keys.make(owner, terms, { calling: noSession, signal }),
   takeback_preferences: ({ preferences }, owner) => preferences.write(owner, '{}'),
@@ -46,7 +46,7 @@ const writers: Record<string, (context: Context, owner: Owner) => Promise<unknow
   },
   takeback_temporary_passwords: ({ temporary }, { entity, id }) => temporary.mark(entity, id, 'hash'),
   takeback_second_factors: ({ factors }, owner) => factors.begin(owner),
-  // Only where there is a second factor.
+  // Only with a second factor.
   takeback_recovery_codes: ({ factors }, owner) => factors.renewCodes(owner),
   takeback_passkeys: ({ passkeys }, owner) =>
     passkeys.add(
@@ -61,7 +61,7 @@ const writers: Record<string, (context: Context, owner: Owner) => Promise<unknow
   },
 }
 
-/** Their rows are written by the transaction that writes the Entity itself, so that a purge of it waits for them. */
+/** Tables whose rows are written in the transaction that writes the Entity itself, so that a purge waits for them. */
 const WITH_THEIR_ENTITY = ['takeback_cleared', 'takeback_sealed', 'takeback_shown']
 
 onEveryStore(

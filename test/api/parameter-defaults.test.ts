@@ -20,7 +20,7 @@ interface Document {
   readonly components: { readonly parameters: Readonly<Record<string, Parameter>> }
 }
 
-/** The query parameters that the document gives a default, as they are sent. */
+/** Returns the query parameters with a default in the document, as they are sent. */
 function defaultsOf(document: Document, method: string, path: string): [string, string][] {
   const all = document.paths[path]?.[method.toLowerCase()]?.parameters ?? []
   const described = all.map((one) =>
@@ -31,7 +31,7 @@ function defaultsOf(document: Document, method: string, path: string): [string, 
     .map(({ name, schema }) => [name, String(schema.default)])
 }
 
-/** The path with these, but for those that it has already. */
+/** Adds the parameters that the path does not have yet. */
 function withAll(path: string, parameters: readonly [string, string][]): string {
   const url = new URL(path, 'http://localhost')
   for (const [name, value] of parameters)
@@ -56,7 +56,7 @@ onOneStore(
       })
 
     test('can be sent with whatever is read, and the answer is the same', async () => {
-      // More than a page of whatever is read.
+      // More than a page of everything.
       for (let at = 0; at < 30; at++) await server.expect(201, 'POST', '/api/notes/', { title: `note ${at}` })
       const document = await documentOf(server)
       const reads = Object.entries(document.paths).filter(

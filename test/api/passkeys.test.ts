@@ -17,10 +17,10 @@ const declaration = app({
 const { password } = ADMIN
 const FAILED = [422, 'passkey_failed']
 
-/** A page with an authenticator that asks nobody. */
+/** A page with a virtual authenticator that needs no user. */
 interface Tab {
   evaluate(expression: string): Promise<any>
-  /** Tells its authenticator something, over the DevTools protocol. */
+  /** Sends a command to its authenticator, by the DevTools protocol. */
   tell(
     method: 'getCredentials' | 'addCredential' | 'setUserVerified',
     params?: object,
@@ -39,7 +39,7 @@ onEveryStore('passkeys', declaration, (server) => {
   const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.code]
   const options = async (token: string) => (await post('options', { password }, token)).body
 
-  /** A page of this server, or of another one, with these passkeys. */
+  /** Opens a page of this server, or of another one, with these passkeys. */
   async function newTab(
     port = Number(new URL(server.url).port),
     credentials: readonly object[] = [],
@@ -100,7 +100,7 @@ onEveryStore('passkeys', declaration, (server) => {
     const [listed] = (await server.expect(200, 'GET', '/api/auth/passkeys/', undefined, { token })).data
     expect(listed).toEqual({ ...added.body, used_at: expect.stringMatching(/Z$/) })
 
-    // One answer, five times at once: one wins.
+    // The same answer, five times at once: only one succeeds.
     const signed = await sign(tab)
     const answers = await Promise.all(Array.from({ length: 5 }, () => login(signed)))
     expect(answers.filter(({ status }) => status === 200).length).toBe(1)
@@ -121,41 +121,41 @@ onEveryStore('passkeys', declaration, (server) => {
     const { token } = await server.user('users', { email: 'bea@example.com' })
     const eve = await server.user('users', { email: 'eve@example.com' })
     const tab = await newTab()
-    // Made for one account, sent by another.
+    // Created for one account, and sent by another.
     const forBea = await create(tab, await options(token))
     expect(codeOf(await post('', { name: 'x', credential: forBea }, eve.token))).toEqual(FAILED)
     expect((await post('', { name: 'x', credential: forBea }, token)).status).toBe(201)
     const refused = async (credential: { id: string }) => {
       const answer = await login(credential)
-      // What failed must not make the next one wait.
+      // A failure must not make the next one wait.
       await server.context.throttle.unlock(`passkey ${credential.id}`)
       expect(codeOf(answer)).toEqual(FAILED)
     }
     const from = async () => (await post('login/options', {})).body
-    // A challenge that is none, or is for something else.
+    // An invalid challenge, and one for another purpose.
     for (const challenge of ['bm90IG91cnM', newChallenge(server.context.tokens, 'register users/1')])
       await refused(await get(tab, { ...(await from()), challenge }))
     const signed = await sign(tab)
     const other = Buffer.from(signed.response.signature, 'base64url')
     other[other.length - 1] = (other.at(-1) ?? 0) ^ 1
     await refused({ ...signed, response: { ...signed.response, signature: other.toString('base64url') } })
-    // A page of another origin, for which the browser has the same passkeys.
+    // A page of another origin for which the browser has the same passkeys.
     const { credentials } = await tab.tell('getCredentials')
     const page = Bun.serve({ port: 0, fetch: () => new Response('elsewhere') })
     const elsewhere = await newTab(Number(page.port), credentials)
     await refused(await get(elsewhere, await from()))
     await page.stop(true)
-    // Nobody has looked who holds the authenticator.
+    // The authenticator has not verified its user.
     const unverified = await newTab(undefined, credentials)
     await unverified.tell('setUserVerified', { isUserVerified: false })
     await refused(await get(unverified, { ...(await from()), userVerification: 'discouraged' }))
-    // None of this has used the challenge up.
+    // None of this has used up the challenge.
     expect((await login(signed)).status).toBe(200)
-    // Many authenticators do not count: the challenge alone must end it.
+    // Many authenticators do not count: the used challenge alone must refuse it.
     await server.query('UPDATE takeback_passkeys SET counter = 0 RETURNING 1 AS n')
     await refused(signed)
     expect((await login(await sign(tab))).status).toBe(200)
-    // A copy of the authenticator that has counted less.
+    // A copy of the authenticator with a lower counter.
     const copy = await newTab(
       undefined,
       credentials.map((one) => ({ ...one, signCount: 0 })),

@@ -3,7 +3,7 @@ import { entity, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
-/** All that the language has, and that not every engine reads alike. */
+/** All features of patterns that engines might read differently. */
 const patterns = [
   '^[A-Z]{2}[0-9]+$',
   '(?i)straße',

@@ -7,10 +7,10 @@ import { newFolder } from '../process/process.ts'
 import { Wire } from '../wire.ts'
 
 const POOL = 4
-/** One more looks after those that were given up. */
+/** One more connection watches those that were given up. */
 const BUDGET = POOL + 1
 
-/** Counts the server's connections from the side, until told to stop: the most that there were at once. */
+/** Counts the server's connections from outside, until stopped. Returns the most at once. */
 function countConnections(url: string): { readonly most: () => number; stop(): Promise<void> } {
   const sql = new SQL(url, { max: 1 })
   let [most, running] = [0, true]
@@ -32,11 +32,11 @@ function countConnections(url: string): { readonly most: () => number; stop(): P
   }
 }
 
-/** Clients that create companies until told to stop, and how they were answered. */
+/** Clients that create companies until stopped, and the answers they got. */
 class Clients {
   readonly acknowledged: string[] = []
   readonly statuses: number[] = []
-  /** When each of them was answered last, and how long that took. */
+  /** The longest time that an answer took. */
   slowest = 0
   #running = true
   readonly #server: TestServer
@@ -83,7 +83,7 @@ onStoreByHand('postgres', 'connections that were given up', () => {
     wire.close()
   })
 
-  /** All that was acknowledged is there, once. */
+  /** Expects every acknowledged row exactly once. */
   async function expectKept(acknowledged: readonly string[]): Promise<void> {
     const rows = await database.query('SELECT name, count(*) AS n FROM companies GROUP BY name')
     const counts = new Map(rows.map(({ name, n }) => [name, n]))
@@ -91,7 +91,7 @@ onStoreByHand('postgres', 'connections that were given up', () => {
   }
 
   test('commits that hang hold no more connections than the pool may have', async () => {
-    // No limit of a statement ends what a commit waits for.
+    // A statement timeout does not end what a commit waits for.
     await database.query(`CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$`)
     await database.query(`CREATE CONSTRAINT TRIGGER hang AFTER INSERT ON companies
@@ -146,7 +146,7 @@ onStoreByHand('postgres', 'connections that were given up', () => {
     await eventually(async () => (await create('read-only')) === 503)
     await eventually(async () => (await server.call('GET', '/api/health')).status === 503)
     await database.query(`ALTER DATABASE "${row?.name}" RESET default_transaction_read_only`)
-    // A balancer sends no writes until it is healthy again.
+    // A balancer sends no writes until the server is healthy again.
     await eventually(async () => (await server.call('GET', '/api/health')).status === 200)
     await eventually(async () => (await create('writable')) === 201)
   })
@@ -157,7 +157,7 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
   let admin: SQL
   let server: TestServer
   beforeAll(async () => {
-    // All of a server's databases have the same standbys, so it must be one of our own.
+    // Standbys are configured for a whole PostgreSQL server, so the test needs its own.
     cluster = await startCluster('TAKEBACK_TEST_POSTGRES_OF_ITS_OWN', ['fsync=off'])
     admin = new SQL(cluster.url, { max: 1 })
     const database: TestDatabase = {
@@ -181,7 +181,7 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
     await admin.unsafe('SELECT pg_reload_conf()')
   }
 
-  /** PostgreSQL takes a moment to read its settings anew: a commit of ours must wait before others are expected to. */
+  /** PostgreSQL takes a moment to reload its settings: waits until a commit of ours is held up. */
   async function untilCommitsWait(): Promise<SQL> {
     const probe = new SQL(cluster.url, { max: 1, connection: { application_name: 'probe' } })
     let waits = false
@@ -204,7 +204,7 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
     await setStandbys('absent')
     const probe = await untilCommitsWait()
     const clients = new Clients(server, 'standby')
-    // Once all connections hang, the answer comes at once.
+    // Once all connections hang, requests are refused at once.
     await eventually(() => clients.statuses.length > 300)
     expect(clients.acknowledged).toEqual([])
     expect(await admin.unsafe('SELECT name FROM companies')).toHaveLength(0)

@@ -53,14 +53,14 @@ onStoreByHand('postgres', 'a database that goes away', () => {
       await eventually(() => acknowledged.length > before)
       running = false
       await Promise.all(clients)
-      // The limit and the grace for it, of the caller's look-up and of the write: no test of speed, but of an end.
+      // The timeouts of the caller's look-up and of the write, with their grace periods. This is no test of speed.
       expect(slowest).toBeLessThan(30_000)
       expect([...statuses].sort()).toEqual([201, 503])
       const rows = await database.query('SELECT name, count(*) AS n FROM companies GROUP BY name')
       const counts = new Map(rows.map(({ name, n }) => [name, n]))
       expect(acknowledged.filter((name) => counts.get(name) !== 1)).toEqual([])
       expect([...counts.values()].filter((n) => n !== 1)).toEqual([])
-      // What was last found of it is told for half a second.
+      // The last result is cached for half a second.
       await eventually(async () => (await server.call('GET', '/api/health')).status === 200)
     })
 })

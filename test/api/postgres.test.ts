@@ -9,7 +9,7 @@ import { graph } from '../declarations.ts'
 import { eventually, newDatabase, onStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 
-/** Somebody else's transaction, which holds what it has locked until it is told to end. */
+/** Another transaction, which holds its locks until it is told to end. */
 async function begun(url: string): Promise<{ run(text: string): Promise<unknown>; end(): Promise<void> }> {
   const sql = new SQL(url, { max: 1 })
   await sql.unsafe('BEGIN')
@@ -22,7 +22,7 @@ async function begun(url: string): Promise<{ run(text: string): Promise<unknown>
   }
 }
 
-/** Whether all of these come to wait for a lock on this database, none of them being over before. */
+/** Whether all of these wait for a lock on this database before any of them is over. */
 async function wait(database: TestDatabase, ...asked: Promise<unknown>[]): Promise<boolean> {
   let over = false
   for (const one of asked) void one.finally(() => (over = true))
@@ -71,7 +71,7 @@ onStoreByHand('postgres', 'beside others', () => {
     expect((await patched).status).toBe(422)
   })
 
-  /** Something is put under what is being deleted, by a transaction that ends only then. */
+  /** Another transaction adds an Entity below one that is being deleted, and commits after the deletion has begun. */
   async function deleteWhilePutUnder(name: string): Promise<void> {
     const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name })
     const author = await person({ company: { id: company } })
@@ -167,7 +167,7 @@ onStoreByHand('postgres', 'beside others', () => {
   })
 
   test('what two wait for of each other is given up by us, and done again', async () => {
-    // PostgreSQL gives up whoever has waited for a second first: on a busy machine that may be the other one.
+    // PostgreSQL cancels whoever has waited for a second first: on a busy machine that may be the other one.
     for (let weGaveUp = false, tries = 0; !weGaveUp; tries++) {
       const { id: company } = await server.expect(201, 'POST', '/api/companies/', {
         name: `deadlock ${tries}`,

@@ -25,7 +25,7 @@ onEveryStore('preferences', declaration, (server) => {
     await server.expect(200, 'DELETE', `/api/users/${id}/`)
     await server.expect(204, 'DELETE', `/api/users/${id}/?purge=1`)
     expect(await server.rows('takeback_preferences')).toBe(0)
-    // As a request does that was let in before the purge.
+    // Like a request that was accepted before the purge.
     expect(await server.context.preferences.write({ entity: 'users', id }, '{}')).toBe(false)
     expect(await server.rows('takeback_preferences')).toBe(0)
   })

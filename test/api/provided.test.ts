@@ -57,7 +57,7 @@ const shop = withAdmins({
     check: [{ that: 'large || quantity < 5', at: 'quantity', says: 'is neither small nor large' }],
     access: { ...forUsers, create: 'owner.id == me.id' },
   }),
-  // The hook first, then defaults, then what is set, then the check.
+  // Order: the hook, then defaults, then what is set, then the check.
   hooked: entity({
     fields: { m: integer(), n: integer({ default: cel('m * 2') }), by: text({ optional: true }) },
     before: { create: (body) => ({ ...body, m: (body.m ?? 0) + 1 }), update: () => ({ m: 7 }) },
@@ -96,20 +96,20 @@ onEveryStore('what the server provides', shop, (server) => {
     expect(body.ordered_at >= before).toBe(true)
     expect(body.edit).toEqual({ by: null, at: body.ordered_at, note: 'x' })
     expect(Date.parse(body.due) - Date.parse(body.ordered_at)).toBe(86_400_000)
-    // What is sent counts, null where that is allowed.
+    // A value that is sent wins; null, too, where it is allowed.
     const own = await post(
       'orders',
       { product, edit, price: '1', maker: null, day: null, large: true },
       a.token,
     )
     expect(own.body).toMatchObject({ price: '1.00', maker: null, day: null, large: true })
-    // An admin is none of the users, and a price of the product may not fit.
+    // An admin is not one of the users, and the price of a product may not fit.
     const dear = { id: (await post('products', { price: '100.50' })).body.id }
     expectInvalid(await post('orders', { product, edit }), {
       owner: ['is required'],
       'owner.id': ['is required'],
     })
-    // The price is missing only because there is no such product.
+    // The price is missing only because the product does not exist.
     const nothing = ['refers to nothing']
     const unknown = { product: { id: 999_999 }, edit }
     expectInvalid(await post('orders', unknown, a.token), { product: nothing, 'product.id': nothing })
@@ -168,7 +168,7 @@ onEveryStore('what the server provides', shop, (server) => {
       body: { product, quantity: 3, edit: { note: 'y' }, status: 'closed' },
       token: b.token,
     })
-    // A PUT keeps what the server has provided once.
+    // A PUT keeps the values that the server has provided.
     expect(put.body).toMatchObject({
       quantity: 3,
       owner: { id: a.id },
@@ -177,9 +177,9 @@ onEveryStore('what the server provides', shop, (server) => {
       closed_at: closed.closed_at,
       ordered_at: closed.ordered_at,
     })
-    // An admin is none of the users.
+    // An admin is not one of the users.
     expect((await patch({ status: 'open' }, server.adminToken)).body.edit.by).toBeNull()
-    // Who edited last does not stand in the way of an undo.
+    // The field of the last editor does not conflict with an undo.
     await server.expect(200, 'POST', `/api/operations/${operationOf(await patch({ quantity: 4 }))}/undo/`, {})
     const undone = await patch({ quantity: 4 }, a.token)
     await patch({ status: 'closed' })
@@ -202,7 +202,7 @@ onEveryStore('what the server provides', shop, (server) => {
     expectInvalid(await post('audits', { title: 'x', audit: { by: { id } } }, token), {
       'audit.by': ['is set by the server'],
     })
-    // Only one of the users can create them, but everybody can change them.
+    // Only users can create them, but everybody can change them.
     expectInvalid(await post('audits', { title: 'x' }), {
       'audit.by': ['is required'],
       'audit.by.id': ['is required'],

@@ -12,7 +12,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
   const finish = (token: string, code = '') =>
     server.call('POST', '/api/auth/identities/', { body: { code }, token, headers: anAddress() })
 
-  /** The same session, if the login was an hour ago. */
+  /** Returns a token of the same session, as if the login was an hour ago. */
   const anHourLater = async (token: string) => {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     const { ses, jti, epo, auth_time, exp, sub } = claims
@@ -43,7 +43,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     const { status, body } = await link(token)
     expect(status).toBe(201)
     const { code } = await comeBack(body.url)
-    // Whoever began it must finish it.
+    // The user who began it must finish it.
     expect(await refusal(finish(other.token, code))).toEqual([422, 'invalid_code'])
     expect(await refusal(exchange(code ?? ''))).toEqual([422, 'invalid_code'])
     const made = await finish(token, code)
@@ -78,7 +78,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     expect((await server.call('POST', '/api/clients/', signUp)).status).toBeLessThan(300)
     isUser('unproved', { email })
     expect((await comeBack(starting(asClient))).error).toBe('account_exists')
-    // This one only counts as verified, since it is older than the wish for proof.
+    // This one only counts as verified because it is older than `verify`.
     const old = { body: { email: 'old@example.com', password: ADMIN.password } }
     const { id } = (await server.call('POST', '/api/clients/?verified=1', old)).body
     const longAgo =
@@ -102,7 +102,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     const code = await codeFor(asClient)
     const asked = await exchange(code)
     expect([asked.status, asked.body.code]).toEqual([422, 'second_factor_required'])
-    // It names what to send here: a login has another name for it.
+    // The message names the parameter of this call: a login uses another name.
     expect(asked.body.message).toContain('"second_factor"')
     expect(await refusal(exchange(code, { second_factor: '000000' }))).toEqual([422, 'second_factor_failed'])
     expect((await exchange(code, { second_factor: recovery })).status).toBe(200)
@@ -128,7 +128,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     const second = await finish(token, (await comeBack((await link(token, {})).body.url)).code)
     expect(second.status).toBe(201)
     expect(await refusal(link(await anHourLater(token), {}))).toEqual([403, 'recent_login_required'])
-    // Of two at once, one stays.
+    // If both are removed at once, one stays.
     const statuses = await Promise.all([remove(only.id), remove(second.body.id)])
     expect(statuses.map(({ status }) => status).sort()).toEqual([204, 409])
   })
@@ -155,7 +155,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
       expect([path, (await ask(token)).status]).toEqual([path, 200])
       expect(await refusal(ask(await anHourLater(token)))).toEqual([403, 'recent_login_required'])
       expectInvalid(await ask(token, { password: 'a guess' }), { password: ['is wrong'] })
-      // Once there is a password, it is asked for, however short ago the login was.
+      // Once there is a password, it is required, however recent the login.
       const { password } = ADMIN
       await server.expect(200, 'PATCH', `/api/${userType}s/${user.id}/`, { password })
       const login = { email, password, user_type: userType }

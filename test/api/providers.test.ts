@@ -99,7 +99,7 @@ onEveryStoreByHand('a login through a provider', (store) => {
     }
     await lost(wrong.href, browser)
     await lost(good, new TestBrowser())
-    // That was its only use.
+    // The attempt in the wrong browser used it up.
     await lost(good, browser)
     const json = await browser.get(good, { Accept: 'application/json' })
     expect([json.status, ((await json.json()) as any).code]).toEqual([422, 'login_expired'])
@@ -205,7 +205,7 @@ onEveryStoreByHand('a login through a provider', (store) => {
     behind.adminToken = server.adminToken
     await behind.start()
     try {
-      // Neither of these headers says where that is.
+      // These headers do not determine the host.
       const lie = { Host: 'evil.example.com', 'X-Forwarded-Host': 'evil.example.com' }
       const started = await new TestBrowser().get(`${behind.url}/api/auth/providers/test/start`, lie)
       const asked = new URL(started.headers.get('location') ?? '').searchParams
@@ -220,7 +220,7 @@ onEveryStoreByHand('a login through a provider', (store) => {
 
   giant('is 503 while the provider is away, and does not wait for long', async () => {
     const browser = new TestBrowser()
-    // The second takes seconds, and has nothing to do with the database.
+    // The second one takes seconds, and does not depend on the database.
     const away = store === 'sqlite' ? ['closed', 'silent'] : ['closed']
     const answers = await Promise.all(
       away.map((name) => browser.get(at(`${name}/start`), { Accept: 'application/json' })),

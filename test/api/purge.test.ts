@@ -13,7 +13,7 @@ import { clearOut } from '../work.ts'
 
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
-/** The reason of what changes others, and of the purge itself: that stays. */
+/** The reason for changes of other Entities, and for the purge itself: it stays. */
 const OTHER = 'a%20reason%20that%20stays'
 
 const declaration = withAdmins({
@@ -46,13 +46,13 @@ onEveryStoreByHand('after a purge', (store) => {
   const server = new TestServer(store, declaration)
   const canaries: string[] = []
   let made = 0
-  /** A word that is nowhere else. */
+  /** Returns a unique word. */
   const canary = () => {
     const word = `canary${(++made).toString(36)}${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`
     canaries.push(word)
     return word
   }
-  /** Every request may be repeated, and says why it is made. */
+  /** Headers that make a request repeatable, with a reason. */
   const key = (reason: string) => ({
     'Idempotency-Key': crypto.randomUUID(),
     'Takeback-Run': 'a-run',
@@ -77,7 +77,7 @@ onEveryStoreByHand('after a purge', (store) => {
     home: { street: canary() },
   })
 
-  /** Every way in which an answer comes to have values of the Entity `id`, each with a key, so that it is kept. */
+  /** All ways in which an answer contains values of the Entity `id`. Each has a key, so that the answer is kept. */
   const ways: Record<string, (id: number) => Promise<unknown>> = {
     'a PATCH': (id) => send('PATCH', `/api/people/${id}/`, { name: canary() }),
     'a PATCH of nothing': (id) => send('PATCH', `/api/people/${id}/`, {}),
@@ -174,7 +174,7 @@ onEveryStoreByHand('after a purge', (store) => {
         expect((await send('DELETE', `/api/people/${body.id}/?purge=1`, undefined, OTHER)).status).toBe(204)
         const after = await dumpOf(server, store)
         expect([name, canaries.filter((word) => after.includes(word))]).toEqual([name, []])
-        // What is kept of others is still there, and still told.
+        // Data about others is still there, and still shown.
         expect(after).toContain('a reason that stays')
         expect(after).toContain(stays.body.name)
         if (store === 'sqlite') {
@@ -206,7 +206,7 @@ const tree = withAdmins({
 
 class Cut extends Error {}
 
-/** An act whose server is gone before what it asks for in this place. */
+/** Stops an act before its nth statement, as if the server had died. */
 function* cutOff<T>(act: Act<T>, asks: number): Act<T> {
   let next = act.next()
   for (let asked = 0; !next.done; asked++) {
@@ -219,7 +219,7 @@ function* cutOff<T>(act: Act<T>, asks: number): Act<T> {
 onEveryStore('a purge in steps', tree, (server) => {
   const nodes = '/api/nodes/'
   const post = async (path: string, body: unknown) => await server.expect(201, 'POST', path, body)
-  /** A root, and below it nodes that refer to each other in circles, with leaves: all of them go with it. */
+  /** Creates a root, nodes below it that refer to each other in circles, and leaves. All are purged with it. */
   const planted = async () => {
     const root = (await post(nodes, { label: 'root' })).id as number
     const [a, b] = (
@@ -289,7 +289,7 @@ onEveryStore('a purge in steps', tree, (server) => {
       (status === 404 && ((await server.rows('takeback_purges')) === 0 || (await finished())))
     )
   }
-  /** By the server itself, once it has had its time. */
+  /** Lets the server itself finish, after its time. */
   const finished = async () => {
     await clearOut(server.context, Date.now() + 120_000)
     return (await server.rows('takeback_purges')) === 0
@@ -334,7 +334,7 @@ onEveryStore('a purge in steps', tree, (server) => {
     expect(Number(left?.n)).toBe(0)
   })
 
-  /** As if a leaf had been changed as often again: requests would take seconds. */
+  /** Copies the versions of a leaf in the journal: as requests, they would take seconds. */
   const repeatVersions = async (leaf: number, later: number) => {
     await server.query(
       `INSERT INTO takeback_journal (operation, at, entity, entity_id, version, kind, data)

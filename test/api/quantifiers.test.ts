@@ -16,7 +16,7 @@ const postFields = {
 }
 const personFields = { name: text(some), friends: list(ref('users'), { default: [], max: 100 }) }
 
-/** Of items that are references, in every place where a quantifier can stand. */
+/** Quantifiers over references, in every possible place. */
 const quantified = [
   'blocked.exists(b, b.id == me.id)',
   'blocked.all(b, b.id != me.id)',
@@ -33,7 +33,7 @@ const quantified = [
   'blocked.all(b, b.friends.all(f, f.name == "ann"))',
   'blocked.exists(b, title == "y")',
 ]
-/** As they are, the other way round, and among others. */
+/** Each quantifier as it is, negated, and combined with others. */
 const conditions = quantified.flatMap((one) => [
   one,
   `!${one}`,
@@ -44,7 +44,7 @@ const conditions = quantified.flatMap((one) => [
   `${one} == false`,
 ])
 
-/** Those that are tried as rules, each of a type of its own: every quantifier, and every form of it. */
+/** The conditions that are tried as rules, each on its own type: every quantifier, and every form. */
 const rules = sample([...conditions.entries()], 5)
 
 const declared = withAdmins({
@@ -101,11 +101,11 @@ onEveryStore('quantifiers', declared, (server) => {
           const shown = ruled.status === 200 ? titled(ruled.body.data) : []
           expect([condition, id, ruled.status < 500, shown]).toEqual([condition, id, true, expected])
         }
-        // In a run that is not deep, half of them ask for it.
+        // Unless the run is deep, half of the callers try it as a filter.
         if (!isDeep && (at + turn) % 2 === 0) continue
         const asked = `/api/posts/?filter=${encodeURIComponent(condition)}`
         const found = await server.call('GET', asked, { token })
-        // Whoever is nobody has no `me` to ask for.
+        // Without a user, there is no `me`.
         if (found.status === 422) expect(id).toBeNull()
         else expect([condition, id, titled(found.body.data)]).toEqual([condition, id, expected])
       }

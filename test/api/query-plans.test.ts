@@ -37,7 +37,7 @@ const declaration = withAdmins({
       ['status', '-starts_at'],
     ],
   }),
-  // Own ones, or those of one's company.
+  // Readable if they are one's own, or of one's company.
   tickets: entity({
     fields: {
       owner: ref('users'),
@@ -65,7 +65,7 @@ const declaration = withAdmins({
   }),
 })
 
-/** Those that are too large to be looked at as a whole. */
+/** Tables that are too large for a full scan. */
 const large = ['visits', 'tickets', 'projects', 'rosters', 'tasks', 'rooms']
 const VISITS = isDeep ? 60_000 : 30_000
 const COMPANIES = 200
@@ -127,7 +127,7 @@ onEveryStoreByHand('plans of queries', (store) => {
   })
   afterAll(() => server.remove())
 
-  /** What the database means to do for the list, which is what is asked for last. */
+  /** Returns the query plans of all statements on large tables. */
   async function plansOf(path: string, sent: { token?: string }): Promise<string[]> {
     const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path, undefined, sent))
     const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))

@@ -10,7 +10,7 @@ const declared = withAdmins({
   notes: entity({ fields: { text: text() }, access: { create: everyone, read: everyone } }),
 })
 
-/** An hour for each, so that no test depends on how long it takes. */
+/** One hour each, so that no test depends on how long it takes. */
 const flags = {
   'trusted-proxies': '127.0.0.1',
   'rate-limit': 'signups=6/1h,writes=5/1h,reads=8/1h,streams=3',
@@ -50,12 +50,12 @@ onEveryStoreByHand('rate limits', (store) => {
   })
 
   describe('of streams', () => {
-    // With the answers: the connection of one that nobody has any more is closed with it.
+    // Keeps the answers: Bun closes a connection whose answer is garbage-collected.
     const opened = new Map<AbortController, Response>()
     afterAll(() => {
       for (const controller of opened.keys()) controller.abort()
     })
-    /** Opens one: its status, and how to close it. */
+    /** Opens a stream. Returns its status, and a function that closes it. */
     const follow = async (address: string, token: string | null = null) => {
       const controller = new AbortController()
       const answer = await fetch(`${one.url}/api/changes/?entity=notes`, {
@@ -86,7 +86,7 @@ onEveryStoreByHand('rate limits', (store) => {
       first.close()
       await eventually(() => one.context.hub.listeners < listeners)
       expect((await follow(mine)).status).toBe(200)
-      // Whoever asks and waits holds a place, too, as long as the answer takes.
+      // A request that waits also takes a place, until it is answered.
       const wait = (seconds: number) =>
         one.call('GET', `/api/changes/?entity=notes&wait=${seconds}`, from(mine))
       expect([(await wait(1)).status, (await wait(0)).status]).toEqual([429, 200])
@@ -105,7 +105,7 @@ onEveryStoreByHand('rate limits', (store) => {
       const headers = { Accept: 'text/event-stream' }
       const asked = from(newAddress(), { headers })
       expect((await one.call('GET', `/api/changes/?entity=notes&ticket=${ticket}`, asked)).status).toBe(429)
-      // Others at the same address have their own.
+      // Other users at the same address have their own limit.
       const { token: other } = await one.user('users', { email: account().email })
       expect((await follow(newAddress(), other)).status).toBe(200)
     })
@@ -126,7 +126,7 @@ onEveryStoreByHand('rate limits', (store) => {
       expect(refused.body).toEqual({ message: 'Too many requests. Try again later.', code: 'rate_limited' })
       expect(refused.headers.get('ratelimit')).toMatch(/^"reads";r=0;t=28[78]\d\d$/)
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3500)
-      // Another kind is another limit.
+      // Other kinds of requests have another limit.
       const write = from(mine, { body: { text: 'a' } })
       expect(await statuses(7, () => one.call('POST', '/api/notes/', write))).toEqual(ofThese(5, 7, 201))
     })
@@ -184,7 +184,7 @@ onEveryStoreByHand('rate limits', (store) => {
     test('are those of all instances together', async () => {
       const address = newAddress()
       await statuses(4, () => one.call('POST', '/api/notes/', from(address, { body: { text: 'a' } })))
-      // Whoever calls the other is known there as soon as both have told each other.
+      // Instances know each other's counts once they have exchanged them.
       await eventually(async () => {
         const [row] = await one.query(
           'SELECT "full_at" FROM "takeback_rates" WHERE "key" = $1',
@@ -206,7 +206,7 @@ onEveryStoreByHand('rate limits', (store) => {
 
     test('hold exactly, for all instances, however many come at once', async () => {
       const address = newAddress()
-      // Writes have a limit of their own, per instance until they have told each other.
+      // The limit of writes counts per instance until they have exchanged their counts.
       const found = await Promise.all(
         Array.from({ length: 10 }, (_, at) => signUp(at % 2 === 0 ? one : other, address)),
       )
@@ -222,7 +222,7 @@ onEveryStoreByHand('rate limits', (store) => {
       expect([after.status, after.body.code]).toEqual([429, 'rate_limited'])
       expect(after.headers.get('ratelimit')).toStartWith('"signups";r=0;')
       expect(Number(after.headers.get('retry-after'))).toBeGreaterThan(3500)
-      // Not for those who are signed in, nor for what cannot sign in.
+      // It does not hold for signed-in callers, or for types without login.
       expect((await one.call('POST', '/api/users/', { body: account() })).status).toBe(201)
       expect((await one.call('POST', '/api/notes/', { token: null, body: { text: 'a' } })).status).toBe(201)
     })

@@ -8,7 +8,7 @@ import { system } from '../../src/plan/viewer/actor.ts'
 import { app, choice, entity, integer, ref, signedIn, text } from '../../src/takeback.ts'
 import { eventually, giant, onEveryStore, operationOf } from '../harness.ts'
 
-/** What reactions were given, in order. */
+/** What reactions received, in order. */
 let seen: {
   on: string
   kind: string
@@ -109,7 +109,7 @@ onEveryStore('reactions', declaration, (server) => {
     ])
     expect(await server.expect(200, 'GET', `/api/orders/${id}/`)).toMatchObject({ status: 'open' })
     expect(await invoices()).toBe(0)
-    // The whole can be undone as one.
+    // All of it can be undone together.
     await server.expect(200, 'POST', `/api/operations/${done.operation}/undo/`)
     expect(await invoices()).toBeGreaterThan(0)
   })
@@ -187,7 +187,7 @@ onEveryStore('reactions', declaration, (server) => {
       async () => (await server.query(`SELECT 1 FROM takeback_tasks WHERE error LIKE '%never'`)).length === 1,
     )
     await eventually(async () => {
-      // As if it had failed for a day. While it is being tried, it cannot be changed.
+      // As if it had failed for a day. A task cannot be changed while it runs.
       await server.query(
         `UPDATE takeback_tasks SET attempts = 35 WHERE queue = 'reactions' AND holder IS NULL AND attempts < 35`,
       )
@@ -199,7 +199,7 @@ onEveryStore('reactions', declaration, (server) => {
       attempts: 36,
     })
     expect(aside?.error).toContain('never')
-    // What comes behind it goes on.
+    // Later tasks go on.
     await server.expect(200, 'PATCH', `/api/orders/${id}/`, { total: 8 })
     await eventually(() => kindsOf('orders.*', id).length === 3)
     refuse = () => undefined

@@ -45,7 +45,7 @@ onInstances('recurring work', (all) => {
       const { next_at, ran_at, fence } = await all.work(name)
       expect(new Date(String(next_at)).getTime() - new Date(String(ran_at)).getTime()).toBe(HOUR)
       expect(fence).toBe(1)
-      // Its time has come while nobody was there, several times over: it is done once.
+      // It was due several times while no instance ran: it runs once.
       await all.database.query(
         'UPDATE takeback_work SET next_at = $2 WHERE name = $1',
         name,
@@ -166,7 +166,7 @@ onInstances('recurring work', (all) => {
           const counted = runs
           await eventually(() => runs >= counted + 5)
           expect(runs - counted).toBeLessThanOrEqual((performance.now() - began) / 200 + 2)
-          // Where the clock went ahead its time has come, once; where it went back, it waits for an hour at most.
+          // If the clock went ahead, it is due once; if it went back, it waits at most an hour.
           expect(rare).toBeLessThanOrEqual(2)
           const { next_at } = await all.work(seldom)
           expect(new Date(String(next_at)).getTime() - Date.now()).toBeLessThanOrEqual(HOUR)

@@ -4,8 +4,8 @@ import { withAdmins } from '../declarations.ts'
 import { giant, onEveryStore, sample, sampleStart } from '../harness.ts'
 
 /*
- * What a caller may not see cannot be asked about: whatever is asked over referrers is answered the same, byte for byte,
- * whatever the hidden data are.
+ * Hidden data cannot be asked about: any question about referrers gets the same answer, byte for byte, whatever the
+ * hidden data is.
  */
 
 const mine = 'user.id == me.id'
@@ -32,7 +32,7 @@ const leaks = withAdmins({
       hidden: integer({ optional: true, read: staff }),
       public: boolean({ default: false }),
     },
-    // Also who is seen depends on what refers to it.
+    // Who may read it depends on its referrers, too.
     access: { read: `public || ${mine} || project.votes.exists(v, v.user.id == me.id)` },
   }),
   votes: entity({
@@ -130,7 +130,7 @@ onEveryStore('leaks over referrers', leaks, (server) => {
     await add('votes', { project: { id: 1 }, user: { id: eve.id } })
   })
 
-  /** All that somebody can ask, and what they are answered. */
+  /** Asks everything that a caller can ask, and returns the answers. */
   async function answers(token: string | null): Promise<string[]> {
     const asked = [
       ...sample(filters, 2, sampleStart(server.store)).flatMap((filter) => [
@@ -151,7 +151,7 @@ onEveryStore('leaks over referrers', leaks, (server) => {
     const people = [eve.token, null]
     const before = await Promise.all(people.map(answers))
     expect(new Set(before.flat().map((one) => one.replace(/^\S+ /, ''))).size).toBeGreaterThan(40)
-    // More of what they do not see, in all ways: others' tasks that are not public, votes, fields and audits.
+    // Adds hidden data of all kinds: tasks of others that are not public, votes, fields and audits.
     for (let at = 2; at <= 5; at++) {
       const hidden = { project: { id: at }, user: { id: ann.id }, points: 9, own: 7, hidden: 7, tags: ['a'] }
       const { id } = await add('tasks', { ...hidden, also: [{ id: 1 }, { id: at }], up: { id: 2 * at } })
@@ -163,7 +163,7 @@ onEveryStore('leaks over referrers', leaks, (server) => {
       await server.expect(200, 'PATCH', `/api/tasks/${id}/`, { own: 7, hidden: 7, also: [{ id: 3 }] })
     const after = await Promise.all(people.map(answers))
     expect(after).toEqual(before)
-    // Whoever may see it is told.
+    // A caller who may see it gets other answers.
     expect(await answers(ann.token)).not.toEqual(before[0] ?? [])
   })
 })

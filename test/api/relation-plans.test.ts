@@ -37,7 +37,7 @@ const declaration = withAdmins({
     fields: { text: text(), project: ref('projects', { as: 'notes' }) },
     access: { read: 'me.memberships.exists(m, m.project.id == project.id && m.role != "viewer")' },
   }),
-  // With a condition on both, and with another way in.
+  // A condition on both Entities, and an alternative.
   files: entity({
     fields: {
       name: text(),
@@ -49,7 +49,7 @@ const declaration = withAdmins({
       read: 'owner.id == me.id || project.memberships.exists(m, m.user.id == me.id && m.level >= level)',
     },
   }),
-  // All may see these.
+  // Everybody may see these.
   boards: entity({ fields: { title: text() }, access: { read: everyone } }),
   cards: entity({
     fields: { board: ref('boards', { as: 'cards' }), status: choice(['open', 'done']), rank: integer() },
@@ -176,7 +176,7 @@ onEveryStoreByHand('plans over what refers to an Entity', (store) => {
     () => ({}),
   )
 
-  /** What must be found by going on until a page is full: what refers to each is found by an index all the same. */
+  /** Filters that scan until a page is full. The referrers of each row must still be found by an index. */
   test.each([
     'cards.exists(c, c.status == "open")',
     '!cards.exists(c, c.status == "open")',

@@ -28,7 +28,7 @@ const relations = withAdmins({
     },
     access: { read: `public || ${mine}` },
   }),
-  // The reference itself is seen by some only.
+  // Only some users see the reference itself.
   votes: entity({
     fields: {
       project: ref('projects', { as: 'votes', read: mine, onDelete: 'cascade' }),
@@ -91,7 +91,7 @@ onEveryStore('relations', relations, (server) => {
     ['!tasks.exists(t, t.status == "open")', [2, 5, 6, 7, 8, 9, 10, 11, 12]],
     ['tasks.all(t, t.status == "done")', [2, 5, 6, 7, 8, 9, 10, 11, 12]],
     ['!tasks.all(t, t.status == "done")', [1, 3, 4]],
-    // What is not known of one is not known, unless another decides.
+    // A null value makes the result unknown, unless another item decides.
     ['tasks.all(t, t.points > 0)', [1, 3, 5, 6, 7, 8, 9, 10, 11, 12]],
     ['!tasks.exists(t, t.points > 4)', [3, 5, 6, 7, 8, 9, 10, 11, 12]],
     ['size(tasks) == 0', [5, 6, 7, 8, 9, 10, 11, 12]],
@@ -122,7 +122,7 @@ onEveryStore('relations', relations, (server) => {
     expect(await found('!me.tasks.exists(t, t.project.id == id)', ann.token)).toEqual([
       1, 2, 5, 6, 7, 8, 9, 10, 11, 12,
     ])
-    // Nobody has tasks, nor has staff.
+    // Neither staff nor callers without a user have tasks.
     for (const token of [null, sue.token])
       expectInvalid(await get({ filter: 'me.tasks.exists(t, t.project.id == id)' }, token), {
         filter: ['unknown field "me.tasks" at column 4'],

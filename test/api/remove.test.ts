@@ -311,7 +311,7 @@ const family = withAdmins({
 
 const CHILDREN = isDeep ? 100_000 : 6000
 
-/** No test depends on how fast this machine is. */
+/** A long timeout, so that the test does not depend on the speed of the machine. */
 const SLOW_MACHINE = { 'statement-timeout': '100' }
 
 onEveryStore(
@@ -327,7 +327,7 @@ onEveryStore(
           parent: { id },
         })
         await server.stop()
-        // Half of them a chain of references, as deep as they are many.
+        // Half of them are a chain of references, as deep as its length.
         await server.query(
           `INSERT INTO children (name, "parent.id", "previous.id", version, created_at, updated_at)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${CHILDREN - 1})

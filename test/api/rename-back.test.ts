@@ -5,14 +5,14 @@ import { entity, integer, list, object, ref, text } from '../../src/takeback.ts'
 import { things, withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 
-/** Each goes from a first declaration to others; back to the first, it must say which `was` to write. */
+/** Renames from a first declaration to others. On the way back, the server must say which `was` to write. */
 const cases: {
   readonly name: string
   readonly first: AppDeclaration
   readonly next: readonly AppDeclaration[]
-  /** What is refused, and what to write. */
+  /** The messages, which say what to write. */
   readonly says: readonly string[]
-  /** The first declaration with all that. */
+  /** The first declaration with the `was` of all messages. */
   readonly back: AppDeclaration
   readonly path: string
   readonly body: object
@@ -130,7 +130,7 @@ onEveryStoreByHand('going back past a rename', (store) => {
       expect(await server.expect(200, 'GET', `/api/${path}/${id}/history/`)).toMatchObject({
         data: [{ version: 2 }, { version: 1 }],
       })
-      // Without the `was` it fits just as well by now, and the way forward must say it again.
+      // The first declaration fits again without the `was`.
       await server.restart(first)
       expect(await server.expect(200, 'GET', `/api/${path}/${id}/`)).toMatchObject(body)
       expect((await check(await server.location())).findings).toEqual([])
@@ -142,7 +142,7 @@ onEveryStoreByHand('going back past a rename', (store) => {
     await server.expect(201, 'POST', '/api/things/', { a: 'first', n: 1 })
     const renamed = things({ b: text({ optional: true, was: 'a' }), n: integer() })
     await server.restart(renamed)
-    // Both.
+    // With both fields.
     await server.restart(things({ b: text({ optional: true }), a: text({ optional: true }), n: integer() }))
     expect(await server.expect(200, 'GET', '/api/things/1/')).toMatchObject({ b: 'first', a: null })
   })
@@ -157,7 +157,7 @@ onEveryStoreByHand('going back past a rename', (store) => {
     await server.restart(things({ n: integer() }))
     await server.restart(things({ a: text({ optional: true }), n: integer() }))
     expect(await server.expect(200, 'GET', '/api/things/1/')).toMatchObject({ a: null })
-    // What it was is still there, under its last name.
+    // The old values are still there, under the last name.
     await server.restart(things({ a: text({ optional: true }), b: text({ optional: true }), n: integer() }))
     expect(await server.expect(200, 'GET', '/api/things/1/')).toMatchObject({ a: null, b: 'first' })
   })

@@ -23,7 +23,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     for (const server of servers.toReversed()) await server.remove()
   })
 
-  /** On that database, if it is given. */
+  /** Starts a server, on the database of another one if it is given. */
   async function started(declaration: AppDeclaration, beside?: TestServer): Promise<TestServer> {
     const flags = { smtp, 'mail-from': 'app@example.com', url: 'http://127.0.0.1:1' }
     const server = new TestServer(store, declaration, flags, await beside?.database())
@@ -43,7 +43,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
   const post = (server: TestServer, path: string, body: unknown, token: string | null = null) =>
     server.expect(200, 'POST', path, body, { token })
 
-  /** One mail of every kind, which cannot be sent yet. Gives who gets which. */
+  /** Enqueues one mail of every kind, which cannot be sent yet. Returns who gets which. */
   async function fillMails(server: TestServer, names: Names, round: string): Promise<[string, string][]> {
     const at = (name: string) => `${name}@${round}.example.com`
     const moved = await server.user(names.users, { email: at('moved') })
@@ -80,7 +80,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     ]
   }
 
-  /** Reactions to four changes of three Entities, which fail for now. Gives what is reacted in the end. */
+  /** Makes reactions to four changes of three Entities fail for now. Returns those expected in the end. */
   async function fillReactions(server: TestServer, { orders }: Names): Promise<string[]> {
     const order = (title: string) => server.expect(201, 'POST', `/api/${orders}/`, { title })
     const { id } = await order('a')
@@ -118,7 +118,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
       mails.map(([address]) => address).sort(),
     )
     expect(reacting.done.toSorted()).toEqual(reactions)
-    // The links are good, and lead to the next mail.
+    // The links work, and lead to further mails.
     const linkTo = (page: string) => mailTo(mails.find((one) => one[1] === page)?.[0] ?? '', page)
     const invited = { token: await linkTo('invite'), password: ADMIN.password }
     await post(server, '/api/auth/password/reset', invited)
@@ -240,12 +240,12 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
       const [first, second] = await waiting()
       return first?.holder !== null && second?.next_at === null
     })
-    // As a newer server does, beside this one.
+    // Renames the type, as a newer server does while this one runs.
     const opened = await server.openStore()
     await opened.structure.transact('change', (session) => renameType(session, 'orders', 'carts'))
     await opened.close()
     goOn()
-    // The second one is tried. This server does not know it, but the newer one does.
+    // The second task is tried. This server does not know its reaction, but the newer one does.
     await eventually(async () => {
       const all = await waiting()
       return all.length === 1 && String(all[0]?.error).includes('no reaction carts.*')
@@ -302,7 +302,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     expect(new Set((await reasons()).map(([error]) => error))).toEqual(
       new Set([dropped('users'), dropped('orders')]),
     )
-    // Another type that gets the name has nothing to do with it, also if somebody tries it again.
+    // Another type that gets the name has nothing to do with the task, even if somebody retries it.
     const { clients: ___, ...remaining } = others
     await server.restart({
       ...without,

@@ -348,7 +348,7 @@ onEveryStore('requests', bookings, (server) => {
     await eventually(() => server.logged.join('').includes('limit=78'))
     expect(warnings().length).toBe(1)
     expect(JSON.parse(warnings()[0] ?? '').message).toContain('--trusted-proxies 127.0.0.1')
-    // And it is not believed.
+    // The header is not trusted.
     expect(server.logged.join('')).not.toContain('"address":"198.51.100')
   })
 

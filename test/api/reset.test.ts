@@ -52,7 +52,7 @@ onEveryStore(
       expect(mail).toContain('To: ada@example.com')
       expect(mail).toContain(`${server.url}/account/reset?link=${link}`)
       expect(mail).toContain('multipart/alternative')
-      // Whoever opens the file can read the link as it is.
+      // The link is readable in the file.
       const [latest = ''] = readdirSync(outbox).sort().reverse()
       expect(readFileSync(join(outbox, latest), 'utf8')).toContain(
         `\n${server.url}/account/reset?link=${link}\n`,
@@ -228,7 +228,7 @@ onEveryStoreByHand('mail', (store) => {
         { token: null },
       )
       await eventually(async () => (await server.rows('takeback_tasks')) === 0)
-      // An address that does not exist is not tried again.
+      // A mail to an address that does not exist is not retried.
       box.refusals.push(550)
       await server.expect(200, 'POST', '/api/auth/password/forgot', forgot, { token: null })
       await eventually(() => server.logged.join('').includes('was set aside after 1 attempts'))

@@ -15,7 +15,7 @@ const declaration = withAdmins(
   { trash: { keep: '30d' }, journal: { keep: '30d' } },
 )
 
-/** Why the clock was doubted meanwhile. */
+/** Runs a pass. Returns the doubts about the clock. */
 async function doubtsDuring({ context }: TestServer, retention: Retention, now?: number): Promise<string[]> {
   const doubts: string[] = []
   const end = context.observer.subscribe((event) => {
@@ -31,7 +31,7 @@ async function doubtsDuring({ context }: TestServer, retention: Retention, now?:
 onEveryStore('retention by a wrong clock', declaration, (server) => {
   beforeAll(() => firstPass(server))
   const retention = () => new Retention(server.context)
-  /** A pass by a clock that is so many days ahead: what it was told. */
+  /** Runs a pass with a clock that is some days ahead. Returns the doubts about it. */
   async function passAhead(days: number, one = retention()): Promise<string[]> {
     return doubtsDuring(server, one, Date.now() + days * DAY)
   }
@@ -45,7 +45,7 @@ onEveryStore('retention by a wrong clock', declaration, (server) => {
     const before = await kept()
     const wrong = retention()
     expect(await passAhead(400, wrong)).toHaveLength(1)
-    // What is written by the wrong clock does not make it right.
+    // Rows written with the wrong clock do not make it right.
     await server.query('UPDATE takeback_journal SET at = $1', new Date(Date.now() + 400 * DAY).toISOString())
     expect(await passAhead(400, wrong)).toEqual([])
     expect(await passAhead(400)).toHaveLength(1)
@@ -53,7 +53,7 @@ onEveryStore('retention by a wrong clock', declaration, (server) => {
   })
 
   test('goes on once the clock is confirmed', async () => {
-    // The server was off for three weeks, or so it seems.
+    // As if the server had been off for three weeks.
     await server.query("DELETE FROM takeback_meta WHERE key = 'marks'")
     await server.query(
       "UPDATE takeback_meta SET value = $1 WHERE key = 'passed'",

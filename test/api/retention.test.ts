@@ -27,9 +27,9 @@ onEveryStore('what is old', declaration, (server) => {
         id,
       )
     ).map(({ version }) => version)
-  /** What the server has noted of its journal would say that this is not so. */
+  /** Forgets the server's marks of its journal, which would contradict the changed times. */
   const forgetMarks = () => server.query("DELETE FROM takeback_meta WHERE key = 'marks'")
-  /** As if it had happened so many days ago. */
+  /** Moves a version some days into the past. */
   const age = async (type: string, id: number, version: number, days: number) => {
     const at = new Date(Date.now() - days * DAY).toISOString()
     await forgetMarks()
@@ -92,7 +92,7 @@ onEveryStore('what is old', declaration, (server) => {
     const unchanged = await note({ text: 'never changed' })
     const paper = await note({ text: '1' }, 'papers')
     await server.expect(200, 'PATCH', `/api/papers/${paper}/`, { text: '2' })
-    // Versions of 400, 300, 200 and 100 days ago, and one of today.
+    // Versions from 400, 300, 200 and 100 days ago, and one from today.
     for (const version of [1, 2, 3, 4]) await age('notes', id, version, 500 - version * 100)
     await server.query(
       'UPDATE notes SET created_at = $1 WHERE id = $2',
@@ -103,7 +103,7 @@ onEveryStore('what is old', declaration, (server) => {
     await age('papers', paper, 1, 900)
     await age('papers', paper, 2, 800)
     await pass()
-    // At the beginning of what is kept it was at version 4.
+    // At the start of the retained period, it was at version 4.
     expect(await versions('notes', id)).toEqual([4, 5])
     expect(await versions('notes', unchanged)).toEqual([1])
     expect(await versions('papers', paper)).toEqual([1, 2])
@@ -159,7 +159,7 @@ onEveryStore('what is old', declaration, (server) => {
       await pass(Date.now() + now * DAY)
       expect([now, (await left()).sort()]).toEqual([now, expected(now).sort()])
     }
-    // What was passed is not looked at again: a row that turns old behind the place stays.
+    // A pass does not look again at rows that it has passed.
     const [place] = await server.query("SELECT value FROM takeback_meta WHERE key = 'cut notes'")
     const [last] = await server.query('SELECT max(seq) AS seq FROM takeback_journal')
     expect(Number(place?.value)).toBe(Number(last?.seq))

@@ -3,7 +3,7 @@ import { choice, entity, integer, ref, signedIn, text } from '../../src/takeback
 import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
-/** Whoever has one of these roles in the project; from an Entity that has it at a path. */
+/** A rule: the caller has one of these roles in the project, which is reached by a path. */
 const having = (path: string, ...roles: string[]) =>
   `${path}memberships.exists(m, m.user.id == me.id && m.role in ${JSON.stringify(roles)})`
 const ANY = ['owner', 'editor', 'viewer'] as const
@@ -29,7 +29,7 @@ const roles = withAdmins({
     },
     unique: [['project.id', 'user.id']],
     access: {
-      // The founder makes the first one.
+      // The founder creates the first membership.
       create: `${having('project.', 'owner')} || project.founder.id == me.id && size(project.memberships) == 0`,
       read: having('project.', ...ANY),
       update: `${having('project.', 'owner')} && project.id == next.project.id`,
@@ -52,7 +52,7 @@ const roles = withAdmins({
       history: having('project.', ...ANY),
     },
   }),
-  // The same through whoever asks.
+  // The same rule, starting at the caller.
   notes: entity({
     fields: { text: text(), project: ref('projects', { as: 'notes', onDelete: 'cascade' }) },
     access: {
@@ -77,11 +77,11 @@ onEveryStore('roles', roles, (server) => {
   const idsOf = async (name: string, path: string): Promise<number[]> =>
     (await server.expect(200, 'GET', path, undefined, as(name))).data.map((one: { id: number }) => one.id)
   const everyone = ['owner', 'editor', 'viewer', 'stranger'] as const
-  /** What each of them is answered. */
+  /** Returns the status for each role. */
   const all = async (ask: (name: string) => Promise<number>) =>
     Object.fromEntries(await Promise.all(everyone.map(async (name) => [name, await ask(name)] as const)))
 
-  /** A project and its first membership, in one go. */
+  /** Creates a project and its first membership, in one batch. */
   async function found(name: string): Promise<number> {
     const user = { id: people.get(name)?.id }
     const parts = [
@@ -158,14 +158,14 @@ onEveryStore('roles', roles, (server) => {
       viewer: 403,
       stranger: 403,
     })
-    // As a list, and in a batch, each of them.
+    // Each role, with a list and in a batch.
     for (const name of ['viewer', 'editor'] as const) {
       const parts = [{ method: 'POST', path: '/api/tasks/', body }]
       const status = name === 'editor' ? 200 : 403
       expect(await statusOf(name, 'POST', '/api/batch/', parts)).toBe(status)
       expect(await statusOf(name, 'POST', '/api/tasks/', [body, body])).toBe(name === 'editor' ? 201 : 403)
     }
-    // Nor can it be moved to where they may not make it.
+    // Nor can they move it to a project in which they may not create tasks.
     expect(await statusOf('editor', 'PATCH', `/api/tasks/${task}/`, { project: { id: other } })).toBe(403)
   })
 
@@ -186,7 +186,7 @@ onEveryStore('roles', roles, (server) => {
         `/api/memberships/?project.id=${project}&user.id=${people.get(name)?.id}`,
       )
       expect(await statusOf(name, 'PATCH', `/api/memberships/${id}/`, { role: 'owner' })).toBe(403)
-      // Nor by moving one that is theirs from another project.
+      // Nor by moving their own membership from another project.
     }
     const [own] = await idsOf('stranger', '/api/memberships/')
     expect(
@@ -221,7 +221,7 @@ onEveryStore('roles', roles, (server) => {
     expect(
       (await server.expect(200, 'GET', back, undefined, as('viewer'))).project.memberships.data,
     ).toHaveLength(3)
-    // A reference to what one may not see stays one.
+    // A reference to an Entity that the caller may not see stays a reference.
     const note = { text: 'n', project: { id: other } }
     const { id } = await server.expect(201, 'POST', '/api/notes/', note, as('stranger'))
     const [one] = (await server.expect(200, 'GET', '/api/notes/?expand=project', undefined, as('stranger')))
@@ -310,7 +310,7 @@ onEveryStore('roles', roles, (server) => {
       const [id] = await idsOf('owner', `/api/memberships/?trashed=only`)
       expect(await statusOf('viewer', 'DELETE', `/api/memberships/${id}/?restore=1`)).toBe(404)
       expect(await statusOf('owner', 'DELETE', `/api/memberships/${id}/?restore=1`)).toBe(200)
-      // As one owner more, who leaves, and is not let in by what they were.
+      // A second owner who leaves cannot come back by their former role.
       const { headers } = await server.call('DELETE', `/api/memberships/${id}/`, as('viewer'))
       const undo = `/api/operations/${headers.get('takeback-operation')}/undo/`
       expect(await statusOf('viewer', 'POST', undo)).toBeOneOf([403, 404])

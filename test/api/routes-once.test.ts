@@ -9,7 +9,7 @@ import { check } from '../../src/store/check/check.ts'
 import { app, entity, everyone, forbidden, integer, object, text } from '../../src/takeback.ts'
 import { eventually, expectInvalid, onEveryStore, onStore, type Received } from '../harness.ts'
 
-/** So that a test can call from several addresses. */
+/** Lets a test call from several addresses. */
 const PROXIES = { 'trusted-proxies': '127.0.0.1,::1' }
 
 /** What the route waits for, and how often it has run, by title. */
@@ -71,7 +71,7 @@ onEveryStore(
       await server.expect(200, 'DELETE', `/api/notes/${id}/`)
       await server.expect(204, 'DELETE', `/api/notes/${id}/?purge=1`)
     }
-    /** Stops the route until it is let go. */
+    /** Holds the route until it is released. */
     const held = (title: string) => {
       runs.delete(title)
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -120,7 +120,7 @@ onEveryStore(
       gates.delete('slow')
       const second = await send('s', 'slow')
       resolve()
-      // The one that was late is answered, but not kept.
+      // The late request is answered, but its answer is not kept.
       expect((await first).status).toBe(200)
       expect([(await send('s', 'slow')).text, runs.get('slow')]).toEqual([second.text, 2])
     })
@@ -141,7 +141,7 @@ onEveryStore(
         expect([again.status, again.text, replayed(again)]).toEqual([200, '', 'true'])
       }
       expect(JSON.stringify(await server.query('SELECT * FROM takeback_answers'))).not.toContain('secret')
-      // The next purge does not look at them again: strangers could make as many as they like.
+      // The next purge does not look at them again: strangers could create any number.
       expect(await server.query("SELECT 1 FROM takeback_shown WHERE entity = ''")).toEqual([])
       expect((await check(await server.location())).findings).toEqual([])
     })
@@ -161,7 +161,7 @@ onEveryStore(
       expect(await long('more', keptBytes + 1)).toBe(0)
       let count = 1
       while ((await long(`fill-${count}`, keptBytes)) > 0) count++
-      // A little is added while this runs.
+      // The allowance grows a little during the test.
       expect([0, 1]).toContain(count - keptDayBytes / keptBytes)
       expect(await long('another', keptBytes, '10.0.0.2')).toBe(keptBytes)
       expect(runs.get('long')).toBe(count + 3)
@@ -212,7 +212,7 @@ onStore('postgres', 'a route that begins while a purge is under way', declaratio
       (await server.query('SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = $1', what)).length > 0
     const { promise, resolve } = Promise.withResolvers<void>()
     gates.set('late', promise)
-    // The purge stops at this table. By then it has looked for answers that show what it erases.
+    // The purge stops at this table. By then it has looked for answers that show the Entity.
     const { purging, running } = await hand.begin(async (locked) => {
       await locked`LOCK TABLE takeback_preferences IN SHARE MODE`
       const headers = { 'Idempotency-Key': 'purge' }

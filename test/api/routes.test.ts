@@ -84,7 +84,7 @@ onEveryStore('routes', declaration, (server) => {
     for (const token of ['a', 'b']) await server.expect(201, 'POST', '/api/links/', { token })
     const shared = await server.expect(200, 'GET', '/api/shared/b', undefined, { token: null })
     expect(shared.data).toEqual([{ token: 'b' }])
-    // A mistake of the code, and not of whoever calls it.
+    // A mistake in the code, not of the caller.
     expect((await server.call('GET', '/api/limited/', { token: null })).status).toBe(500)
     await eventually(() => server.logged.join('').includes('GET /api/limited/'))
   })
@@ -112,7 +112,7 @@ onEveryStore('routes', declaration, (server) => {
       x: ['is not a field here'],
       y: ['is not a parameter here'],
     })
-    // Their API: what they cannot see is not there.
+    // With the caller's rights: what they cannot see does not exist.
     expect((await server.call('POST', '/api/checkout/', { body, token: other.token })).status).toBe(404)
     expect((await server.call('POST', '/api/checkout/', { body, token: null })).status).toBe(401)
     expect((await server.call('GET', '/api/checkout/')).headers.get('allow')).toBe('POST')
@@ -130,7 +130,7 @@ onEveryStore('routes', declaration, (server) => {
     expect((await server.call('GET', '/api/carts/7/free/x/?form=1')).body.errors).toEqual({
       form: ['is not a parameter here; did you mean "from"?'],
     })
-    // What is no UTF-8 in a path is read as nothing else.
+    // A path that is not UTF-8 is refused, never read as something else.
     for (const day of ['%ff', '%C3%28', 'a%E2%82', '%ED%A0%80', '%', '100%', '%zz'])
       expect([day, (await server.call('GET', `/api/carts/7/free/${day}/`)).status]).toEqual([day, 404])
     for (const day of ['100%25', '%C3%A4', '%EF%BF%BD', '%F0%9F%90%92', '%2f', '%00'])

@@ -21,15 +21,15 @@ import { withAdmins } from '../declarations.ts'
 import { giant, isDeep, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 
 /*
- * Everything that can be said in a rule, said in every rule: of what is made, of what is and what it will be, of what is
- * deleted, of fields. Whether it holds is for other tests; here no database may choke on it.
+ * Tries every expression in every kind of rule: for creates, reads, updates with `next`, deleted Entities and fields.
+ * Other tests check the results; this one checks that every database accepts the SQL.
  */
 
 const some = { optional: true } as const
 const person = {
   name: text(some),
   level: integer({ default: 1 }),
-  // `me.type` is the type of the login, whatever else is called so.
+  // `me.type` is the user type, even if a field has that name.
   type: text(some),
   tags: list(text(), { default: [], max: 100 }),
   company: ref('companies', some),
@@ -63,7 +63,7 @@ const fields = {
   code: integer({ ...some, unique: true }),
 } as const
 
-/** `$` stands before the names of the Entity: for nothing, or for `next.` */
+/** `$` before a name stands for nothing, or for `next.` */
 const expressions = [
   ...['==', '<', '>='].flatMap((how) => [
     `$word ${how} "it's"`,
@@ -193,10 +193,10 @@ const ofStored = [
 const asIs = (expression: string) => expression.replaceAll('$', '')
 const asNext = (expression: string) => expression.replaceAll('$', 'next.')
 
-/** One of them. */
+/** Joins rules with "or". */
 const or = (rules: readonly string[]) => rules.map((rule) => `(${rule})`).join(' || ')
 
-/** By themselves, and so that everything may be done all the same. */
+/** Returns a type with these rules. With `wide`, they also allow everything. */
 function typeOf(group: readonly string[], wide: boolean): EntityDeclaration {
   const made = group.filter((one) => !ofStored.includes(one)).map(asIs)
   const more = wide ? ['title != ""'] : []
@@ -216,7 +216,7 @@ function typeOf(group: readonly string[], wide: boolean): EntityDeclaration {
   })
 }
 
-/** Some at a time: a type for each would take its time to start. */
+/** Several per type: a type for each would take too long to start. */
 const all = [...ofStored, ...expressions]
 const GROUP = isDeep ? 8 : 10
 const groups = Array.from({ length: Math.ceil(all.length / GROUP) }, (_, at) =>
@@ -230,11 +230,11 @@ const logins = {
 }
 const narrow = Object.fromEntries(groups.map((group, at) => [`t${at}`, typeOf(group, false)]))
 const wide = Object.fromEntries(groups.map((group, at) => [`w${at}`, typeOf(group, true)]))
-// Rules that refuse everything are the same statements once more.
+// Rules that refuse everything only repeat the same statements.
 const tried = isDeep ? { ...narrow, ...wide } : wide
 const everywhere = withAdmins({ ...logins, ...tried })
 
-// The servers below start with the wide ones.
+// The servers below use the wide types.
 test('all that is said here can be said by itself', () => {
   expect(() => resolve(withAdmins({ ...logins, ...narrow }))).not.toThrow()
 })
@@ -243,7 +243,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
   const server = new TestServer(store, everywhere)
   let tokens: (string | null)[] = []
 
-  // So many types take longer to start than is usual.
+  // Starting so many types takes longer than usual.
   beforeAll(async () => {
     await server.start()
     await server.expect(201, 'POST', '/api/companies/', { name: 'Acme' })
@@ -314,7 +314,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
 
   for (const [at, group] of groups.entries())
     giant(`${group[0]} and what comes behind it`, async () => {
-      // What has no values is the same statements once more, with null in place of values.
+      // An Entity without values only repeats the same statements, with null.
       const bodies = isDeep || at % 8 === 0 ? [{ title: 'x' }, full] : [full]
       for (const type of [`t${at}`, `w${at}`].filter((one) => one in tried))
         for (const token of tokens) await exercise(type, token, bodies)

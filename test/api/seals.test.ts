@@ -40,7 +40,7 @@ onEveryStoreByHand('former secrets', (store) => {
   const shared = new TestServer(store, declared())
   beforeAll(() => shared.start())
   afterAll(() => shared.remove())
-  /** For tests that look only at people of their own. */
+  /** For tests that only look at their own people. */
   const share = (run: (server: TestServer) => Promise<void>) => run(shared)
   const open = async (run: (server: TestServer) => Promise<void>) => {
     const server = new TestServer(store, declared())
@@ -59,7 +59,7 @@ onEveryStoreByHand('former secrets', (store) => {
         ...more,
       })
     ).id as number
-  /** By column: what is sealed, opened, in the order of versions. */
+  /** Returns the former values of each secret column, unsealed, in the order of versions. */
   const formerOf = async (server: TestServer, id: number, table = 'people') => {
     const rows = await server.query(
       'SELECT "column", version, value FROM takeback_sealed WHERE entity = $1 AND entity_id = $2 ORDER BY version',
@@ -89,7 +89,7 @@ onEveryStoreByHand('former secrets', (store) => {
       const operation = await server.expect(200, 'GET', path)
       expect(secretsIn(operation)).toEqual([['password', 'pin']])
       expect(JSON.stringify([history, operation])).not.toContain('argon2')
-      // Whoever does not see the history of an Entity sees that they have changed it, and no more.
+      // A user who may not see the history sees that they have changed a secret, and no more.
       const { token } = await server.user('people', { email: 'own@example.com' })
       const me = (await server.expect(200, 'GET', '/api/auth/me', undefined, { token })).id
       const own = await server.call('PATCH', `/api/people/${me}/`, { body: { pin: 'pin three' }, token })
@@ -266,7 +266,7 @@ onEveryStoreByHand('former secrets', (store) => {
         await is(2)
         await server.expect(200, 'POST', `${path}revert/`, { version: 1 })
         await is(0)
-        // Somebody has set another one since: in the way, as any other value would be.
+        // Somebody has set another value since: a conflict, as for any other field.
         expect((await undo(server, operations[0] ?? '')).body.errors).toBeUndefined()
         await server.expect(200, 'PATCH', path, { password: 'set by somebody else' })
         const against = await undo(server, operations[1] ?? '')

@@ -20,13 +20,13 @@ const declaration = withAdmins({
   }),
 })
 
-/** Few words, so that many are found, in many scripts; some are the beginnings of others. */
+/** Few words, so that many are found, in many scripts; some are prefixes of others. */
 const VOCABULARY =
   'a an ant anthem Ant çà Éclair ecl o’neil 12 123 1234 東京都 京都 東 Straße strass οδός ΟΔΟΣ हिन्दी ครับ 🎉 - x_y Ελλάδα'.split(
     ' ',
   )
 
-/** The same numbers for everyone (mulberry32). */
+/** Returns the same random numbers on every store (mulberry32). */
 function* numbers(seed: number): Generator<number> {
   for (let state = seed; ; ) {
     state = (state + 0x6d2b79f5) | 0
@@ -42,7 +42,7 @@ function sentences(seed: number): (most: number) => string {
   return (most) => Array.from({ length: next(most + 1) }, () => VOCABULARY[next(VOCABULARY.length)]).join(' ')
 }
 
-/** How often both are asked the same. */
+/** How many searches are compared. */
 const ROUNDS = isDeep ? 400 : 40
 
 describe.skipIf(!isTested('postgres'))('search on every database', () => {
@@ -201,7 +201,7 @@ onStore('sqlite', 'what is purged', declaration, (server) => {
       await server.expect(200, 'DELETE', `/api/pages/${at}/`)
       await server.expect(204, 'DELETE', `/api/pages/${at}/?purge=1`)
     }
-    // Words that begin alike share their beginnings: so their ends are looked for.
+    // The index shares prefixes of words, so only the ends of words are looked for.
     const bytes = files()
     expect(canaries.filter((word) => bytes.includes(word.slice(4)))).toEqual([])
     expect((await server.expect(200, 'GET', '/api/pages/?search=stays&count=1')).total).toBe(150)

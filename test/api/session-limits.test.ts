@@ -9,7 +9,7 @@ const NAMES = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session
 const SHOWN = `SELECT ${NAMES.map((name) => `current_setting('${name}')`).join(', ')}`
 const LIMITS = { pool: 2, statementMs: 8000, connectMs: 5000 }
 
-/** Where somebody can set a limit for our sessions. */
+/** The places where an operator can set limits for our sessions. */
 const PLACES = ['role', 'database', 'role in database', 'address', 'options'] as const
 
 onStoreByHand('postgres', 'time limits that others have set', () => {
@@ -34,7 +34,7 @@ onStoreByHand('postgres', 'time limits that others have set', () => {
     await database.remove()
   })
 
-  /** Runs with these settings made in that place: the address to connect to. */
+  /** Runs with these settings in that place. Passes on the address to connect to. */
   async function withSettings(
     place: (typeof PLACES)[number],
     settings: Record<string, string>,
@@ -67,7 +67,7 @@ onStoreByHand('postgres', 'time limits that others have set', () => {
     }
   }
 
-  /** In a session of its own, and while it migrates, reads everything or writes a copy. */
+  /** Returns the limits in a plain session, in a migration and in a read of everything. */
   async function shownBy(address: string): Promise<Record<'session' | 'migration' | 'read', string[]>> {
     const store = await openStore(readDatabase(address, LIMITS))
     try {

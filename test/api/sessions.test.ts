@@ -52,7 +52,7 @@ onEveryStore('sessions', bookings, (server) => {
     expect([await isAlive(phone), await isAlive(desk)]).toEqual([false, true])
     expect((await server.call('POST', '/api/auth/refresh', { token: phone })).status).toBe(401)
     expect((await list(desk)).map(({ id }) => id)).toEqual([current])
-    // A stream of that session ends with the next thing to say.
+    // A stream of that session ends at the next event.
     await server.expect(201, 'POST', '/api/rooms/', { title: 'Loft', beds: 2 })
     expect(await stream.text()).not.toContain('Loft')
     for (const gone of [other, 'nonsense', '%00'])
@@ -121,7 +121,7 @@ onEveryStore('sessions', bookings, (server) => {
     expect(await list(renewed.token)).toEqual([
       expect.objectContaining({ current: true, user_agent: 'A newer phone', expires_at: renewed.expires_at }),
     ])
-    // By an admin's hand the rows stay a while, but the list is empty at once.
+    // If an admin sets the password, the rows stay for a while, but the list is empty at once.
     await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: ADMIN.password })
     expect(await list(server.adminToken, `?user=users/${id}`)).toEqual([])
     await server.query("UPDATE takeback_sessions SET until = '2001-01-01T00:00:00.000Z' RETURNING 1 AS n")
@@ -147,7 +147,7 @@ onEveryStore('sessions', bookings, (server) => {
     const seen = async () => (await list(token))[0]?.seen_at as string
     const before = await seen()
     await server.query('UPDATE takeback_sessions SET seen_at = $1 RETURNING 1 AS n', old)
-    // This instance has noted it a moment ago.
+    // This instance has stored it a moment ago, so it does not do so again.
     expect(await seen()).toBe(old)
     await server.restart()
     await eventually(async () => (await seen()) >= before)

@@ -32,7 +32,7 @@ interface Shape {
 
 const shape = (value: unknown, make: Shape['make']): Shape => ({ value, make })
 
-/** Every kind of field, with a value that it can have. */
+/** Every kind of field, with a possible value. */
 const kinds: Readonly<Record<string, Shape>> = {
   text: shape('a', (o) => text({ optional: o })),
   address: shape('a@example.com', (o) => text({ optional: o })),
@@ -63,7 +63,7 @@ const named = (kind: string, optional: boolean) => {
   const { value, make } = kinds[kind] ?? shape(undefined, () => text())
   return { name: `from_${kind}${optional ? '_or_none' : ''}`, kind, value, field: make(optional) }
 }
-/** One of each way to be stored, that may be left out. */
+/** One optional field for each way to store values. */
 const optional = ['integer', 'json', 'object', 'room', 'rooms'].map((kind) => named(kind, true))
 const everywhere = [...Object.keys(kinds).map((kind) => named(kind, false)), ...optional]
 const inObjects = [
@@ -71,7 +71,7 @@ const inObjects = [
   ...optional,
 ]
 
-/** The documented changes of type, and what becomes of a value; any other keeps its value as it is, or is refused. */
+/** The documented changes of type, and the converted values. Any other change keeps the value, or is refused. */
 const converted: Readonly<Record<string, unknown>> = {
   'integer decimal': '5.00',
   'integer fine': '5.0000',
@@ -96,7 +96,7 @@ const types = Object.fromEntries(
 )
 const inside = (field: FieldDeclaration, within: boolean) => (within ? object({ in: field }) : field)
 
-/** A type for each shape with a field for each shape that it becomes; `to` says which those are of by then. */
+/** Declares a type for each shape, with a field for each shape that it becomes. `to` says which shape a field has. */
 function declared(shapes: typeof everywhere, to: (from: number, to: number) => number) {
   const within = shapes === inObjects
   const fields = (from: number) =>
@@ -148,7 +148,7 @@ onEveryStoreByHand('a field that becomes another', (store) => {
       for (const { name } of shapes)
         for (const at of shapes.keys()) {
           const said = linesOf(name, at)
-          // A path is one thing in a plan: refused, kept aside or changed.
+          // Each path has one effect in a plan: refused, kept aside or changed.
           for (const { path, effect } of said)
             expect([
               path,
@@ -156,7 +156,7 @@ onEveryStoreByHand('a field that becomes another', (store) => {
               ...said.filter((one) => one.path === path && one.effect !== effect),
             ]).toEqual([path, effect])
         }
-      // What a server does by itself, beside requests, would be in only one of the two.
+      // Stopped, so that background work does not change the database between the two dumps.
       await server.stop()
       const before = await dumpOf(server, store)
       await expect(server.restart(all)).rejects.toThrow('The database cannot be migrated to this declaration')
@@ -186,7 +186,7 @@ onEveryStoreByHand('a field that becomes another', (store) => {
           }
         }
       if (within) return
-      // What the docs say is possible is not refused.
+      // Changes that the docs allow are not refused.
       for (const pair of [...Object.keys(converted), ...unchanged]) {
         const [from = '', to = ''] = pair.split(' ')
         const place = (kind: string) => shapes.findIndex((one) => one.kind === kind)

@@ -51,7 +51,7 @@ onEveryStore(
         const refused = await logIn('twins@example.com', PASSWORD, { ...place, user_type: 'admin' })
         expect([refused.status, typeOf(refused)]).toEqual([429, 'too_many_attempts'])
       }
-      // Nor do guesses at one keep the other out, whether or not it says who it is.
+      // Nor do guesses at one account keep the other out, with or without `user_type`.
       expect(typeOf(await logIn('twins@example.com', OTHER, { user_type: 'user' }))).toBe('user')
       expect(typeOf(await logIn('twins@example.com', OTHER))).toBe('user')
       expect(typeOf(await logIn('twins@example.com', PASSWORD))).toBe('too_many_attempts')
@@ -83,7 +83,7 @@ onEveryStore(
         "SELECT count(*) AS n FROM takeback_attempts WHERE outcome = 'beside'",
       )
       expect(typeOf(await logIn('often@example.com', PASSWORD))).toBe('admin')
-      // The wrong ones of a login count once for its address.
+      // The failures of one login count once for its address.
       for (let at = 0; at < 4; at++)
         await logIn(`nobody${at}@example.com`, 'a wrong password', { address: here })
       const [failed] = await server.query(

@@ -28,7 +28,7 @@ onEveryStore(
   declaration,
   (server) => {
     const compare = (path: string, status: number, bodyOf: (email: string) => object) => {
-      // An account of its own for each round: mails to one account are limited.
+      // Each round has its own account, because mails to one account are limited.
       const emailOf = (kind: string, round: number) =>
         `${kind}${round}${path.replaceAll('/', '-')}@example.com`
       return expectSameTime(server, {

@@ -29,14 +29,14 @@ const declaration = withAdmins({
     access: { read: 'company.id == me.company.id' },
     index: [['status', '-starts_at'], ['-starts_at']],
   }),
-  // So small that it does not matter how it is looked at.
+  // Small enough that a full scan does not matter.
   colours: entity({ fields: { name: text() } }),
 })
 
 const VISITS = 30_000
 const NOTE = "'the word ' || i"
 
-/** `long`: with texts in which it takes long to look for something. */
+/** With `long`, rows have texts that take long to search. */
 function fill(server: TestServer, sqlite: boolean, long: boolean): Promise<unknown> {
   const numbers = sqlite
     ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${VISITS})`
@@ -65,7 +65,7 @@ async function begin(server: TestServer, sqlite: boolean, long = false): Promise
   return token
 }
 
-/** Reads whose cost nothing bounds, whatever the page. */
+/** Reads with unbounded cost. */
 const unbounded = [
   '/api/visits/?filter=guests > 100',
   '/api/visits/?filter=guests > 100 %26%26 id > 5',
@@ -87,7 +87,7 @@ const unbounded = [
   '/api/companies/?expand=visits&sort=name',
 ]
 
-/** Reads that find what they give at once. */
+/** Reads with bounded cost, which use an index. */
 const bounded = [
   '/api/visits/',
   '/api/visits/?limit=200',
@@ -110,7 +110,7 @@ onStore('sqlite', 'where reads run', declaration, (server) => {
     token = await begin(server, true)
   })
 
-  /** Of each statement that a request asks for, whether it leaves the server's own connection. */
+  /** Returns, for each statement of a request, whether it leaves the server's own connection. */
   async function awayOf(path: string, sent: { token?: string } = {}): Promise<boolean[]> {
     const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path, undefined, sent))
     const database = new Database(join(server.folder, 'test.db'), { readonly: true })
@@ -145,7 +145,7 @@ onStore('sqlite', 'where reads run', declaration, (server) => {
     const all = await askedOf(server.context.store, () =>
       server.expect(200, 'GET', '/api/companies/1/?expand=visits'),
     )
-    // The server also asks for what it needs itself, at any time.
+    // The server may run its own statements at any time.
     const asked = all.find(({ statement }) => statement.text.includes('"visits"'))
     if (asked === undefined) throw new Error('nothing was asked for')
     const place = new Placement(database).of(asked.statement)
@@ -164,7 +164,7 @@ onStore('sqlite', 'where reads run', declaration, (server) => {
   })
 })
 
-/** The processes that this one has started and that read for it. */
+/** Returns the reader processes that this process has started. */
 function readersOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`)
     .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' '))
@@ -226,7 +226,7 @@ onStore('sqlite', 'readers', declaration, (server) => {
     await server.expect(200, 'DELETE', `/api/colours/${id}/`)
     await server.expect(204, 'DELETE', `/api/colours/${id}/?purge=1`)
     const log = join(server.folder, 'test.db-wal')
-    // Whoever calls often is counted, so that the log itself is never empty for long.
+    // Calls are counted in the database, so the log is never empty for long.
     await eventually(() => !readFileSync(log).includes('canary-in-the-log'))
     reading = false
     await Promise.all(clients)
@@ -236,7 +236,7 @@ onStore('sqlite', 'readers', declaration, (server) => {
 onEveryStoreByHand('a read that takes too long', (store) => {
   let server: TestServer
   beforeAll(async () => {
-    // Filled by one that has its time.
+    // Filled by a server with a longer timeout.
     const patient = new TestServer(store, declaration)
     await begin(patient, store === 'sqlite', true)
     await patient.stop()

@@ -50,7 +50,7 @@ onEveryStore('one change back, and forward again', declaration, (server) => {
         (await server.expect(201, 'POST', '/api/parts/', { label: 'x', of: { id } })).id
       const [stays, goes] = [await part(), await part()]
       await server.expect(200, 'DELETE', `/api/parts/${goes}/`)
-      // The editor: every state that there was, and which of them it is.
+      // The model of an editor: all states, and the current one.
       let states: (typeof first | null)[] = [null, first]
       let at = 1
       const said: string[] = []
@@ -88,7 +88,7 @@ onEveryStore('one change back, and forward again', declaration, (server) => {
         } else {
           const changed = { ...now, ...(dice < 8 ? { a: any(3) } : { b: any(3), body: { n: any(3) } }) }
           said.push(`patch ${JSON.stringify(changed)}`)
-          // Sent as a whole: a PATCH of a document merges.
+          // Sent as a whole, because a PATCH of a document merges.
           await server.expect(200, 'PUT', `/api/papers/${id}/`, changed)
           push(changed)
         }
@@ -174,7 +174,7 @@ onEveryStore('one change back, and forward again', declaration, (server) => {
     const own = await server.call('POST', `${path}/undo/`, { token: ann.token })
     expect([own.status, own.body.changes[0]]).toMatchObject([200, { kind: 'update', secrets: ['pin'] }])
     expect((await server.expect(200, 'GET', `${path}/`)).name).toBe('ann')
-    // Her account cannot be deleted by her, so neither can its creation be undone.
+    // She cannot delete her own account, so she cannot undo its creation, either.
     expect((await server.call('POST', `${path}/undo/`, { token: ann.token })).status).toBe(403)
     expect(ADMIN.email).toContain('@')
   })

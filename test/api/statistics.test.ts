@@ -22,7 +22,7 @@ const declared = withAdmins({
   }),
 })
 
-/** How many rows were looked at, those that a join threw away included. */
+/** Returns how many rows were read, including those that a join discarded. */
 function rowsIn(node: Told): number {
   const count = (name: string) => Number(node[name] ?? 0)
   const inner = (node.Plans ?? []) as Told[]
@@ -65,7 +65,7 @@ onStore('postgres', 'statistics', declared, (server) => {
   })
 
   test('come anew where they were taken before the rows were committed', async () => {
-    // As ANALYZE leaves it while a large transaction runs: all of the pages, none of the rows.
+    // As ANALYZE leaves it during a large transaction: with all pages, but no rows.
     await server.query("UPDATE pg_class SET reltuples = 0 WHERE relname = 'rooms'")
     await server.expect(
       201,
@@ -88,7 +88,7 @@ onStore('postgres', 'statistics', declared, (server) => {
       return row.n
     }
     const statistics = new Statistics({ query: ({ text }) => reader.unsafe(text).values() })
-    // The planner makes a guess, unless it has been told that there are no rows.
+    // The planner guesses, unless statistics say that there are no rows.
     await writer.unsafe('BEGIN; INSERT INTO filled SELECT * FROM generate_series(1, 5000)')
     await statistics.refresh()
     expect(await known()).not.toBe(0)

@@ -153,7 +153,7 @@ onEveryStore('summaries', shop, (server) => {
   })
 })
 
-/** Times around changes of the clocks, and at the ends of what can be written. */
+/** Times around clock changes, and at the limits of what can be written. */
 const TIMES = [
   '2026-03-28T22:59:59.999Z',
   '2026-03-28T23:00:00.000Z',
@@ -174,7 +174,7 @@ const TIMES = [
 ]
 const ZONES = [undefined, 'UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Pacific/Kiritimati']
 
-/** What a group of periods must be, by the clocks of the zone. */
+/** Returns the expected group of a time, by the clocks of the zone. */
 function periodOf(unit: string, time: string, zone = 'UTC'): string | null {
   if (zone !== 'UTC' && (time < '0001-01-02' || time >= '9999-12-31')) return null
   const format = new Intl.DateTimeFormat('sv-SE', {

@@ -48,7 +48,7 @@ onInstances('background tasks', (all) => {
         },
       })
       one.runner.start()
-      // Its first look finds nothing, and the next one is a minute away.
+      // The first look finds nothing, and the next one is a minute away.
       await Bun.sleep(200)
       await enqueue(one, { queue, payload: 1 }, { queue, payload: 2 })
       await eventually(() => done === 2)
@@ -171,7 +171,7 @@ onInstances('background tasks', (all) => {
             seen.add(at)
             await Bun.sleep(Math.random() * 10)
             under.delete(key)
-            // Now and then one fails, and the others have to wait for it.
+            // Sometimes a task fails, and the others must wait for it.
             if (attempt === 1 && payload === 3 && key === 'a') throw new Error('not yet')
             done.set(key, [...(done.get(key) ?? []), Number(payload)])
           },
@@ -236,7 +236,7 @@ onInstances('background tasks', (all) => {
         queue,
         new Date(Date.now() + 20_000).toISOString(),
       )
-      // Another instance has done it, and has found none behind it: all but the commit.
+      // Another instance has done it, and found none after it, but has not committed yet.
       const other = new SQL(all.database.url, { max: 1 })
       await other.unsafe('BEGIN')
       await other.unsafe('DELETE FROM takeback_tasks WHERE queue = $1', [queue])
@@ -249,7 +249,7 @@ onInstances('background tasks', (all) => {
         },
       })
       one.runner.start()
-      // They are looked at together.
+      // The two are read together.
       await eventually(() => done.includes('free'))
       await other.unsafe('COMMIT')
       await eventually(() => done.length === 2)

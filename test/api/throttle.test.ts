@@ -7,7 +7,7 @@ import { eventually, onEveryStore } from '../harness.ts'
 
 const PASSWORD = 'a long enough password'
 
-/** Who says which type they are of is looked for in that one alone, and a hash is made for each. */
+/** With `user_type`, only that type is tried, and only one hash is made. */
 const ONE_HASH = { user_type: 'user' }
 
 const throttled = withAdmins({
@@ -130,7 +130,7 @@ onEveryStore(
       addresses++
       return `198.51.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`
     }
-    /** So many failures, each from an address of its own: a real one, and copies of it, which take no time. */
+    /** Adds failures, each from its own address: a real one, and copies of it, which take no time. */
     const attack = async (email: string, failures: number) => {
       expect((await from(fresh(), email)).status).toBe(422)
       const columns = 'at, account, outcome, place, elsewhere'
@@ -145,7 +145,7 @@ onEveryStore(
           String(id),
         )
     }
-    /** Makes all that has happened so far lie further back. */
+    /** Moves everything so far into the past. */
     const age = async (ms: number) => {
       for (const [table, column, key] of [
         ['takeback_attempts', 'at', 'id'],
@@ -235,7 +235,7 @@ onEveryStore(
         const { status, headers } = await from(here, 'told@example.com', PASSWORD)
         expect(status).toBe(429)
         await age(Number(headers.get('Retry-After')) * 1000)
-        // Somebody else is faster, fails, and closes the door again.
+        // Somebody else comes first, fails, and the wait starts again.
         expect((await from(fresh(), 'told@example.com')).status).toBe(422)
         expect((await from(fresh(), 'told@example.com', PASSWORD)).status).toBe(429)
       }
@@ -273,7 +273,7 @@ onEveryStore(
       const answers = await Promise.all(Array.from({ length: 20 }, () => from(fresh(), 'burst@example.com')))
       const elapsed = (Date.now() - started) / 1000
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([422, 429]))
-      // Two more make ten; then a second must pass, then two, then four.
+      // Two more make ten; then one second must pass, then two, then four.
       const tried = answers.filter(({ status }) => status === 422).length
       expect(tried).toBeLessThanOrEqual(2 + Math.floor(Math.log2(elapsed + 1)))
     })
@@ -320,7 +320,7 @@ onEveryStore(
           headers: { 'X-Forwarded-For': fresh() },
         })
       for (let at = 0; at < 5; at++) expect((await change('a wrong password')).status).toBe(422)
-      // A token that was stolen is no way to guess the password, from however many addresses.
+      // A stolen token cannot be used to guess the password, from any number of addresses.
       expect((await change(PASSWORD)).status).toBe(429)
       await age(60_000)
       expect((await change(PASSWORD)).status).toBe(200)

@@ -57,7 +57,7 @@ onEveryStore('parts of times', calendar, (server) => {
       ['starts_at.weekday() == 7', 'spring summer'],
       ['day.weekday() == 4 && day.month() == 12', 'party'],
       ['(starts_at + duration("30m")).year() == 2027', 'party'],
-      // Outside of the years that can be written there is nothing, nor its opposite.
+      // Outside of the years that can be written, neither a condition nor its opposite holds.
       [
         '(starts_at - duration("1h")).year() < 2000 || !((starts_at - duration("1h")).year() < 2000)',
         'party spring summer open',
@@ -68,7 +68,7 @@ onEveryStore('parts of times', calendar, (server) => {
   })
 
   test('have one calendar of clock changes on every database', async () => {
-    // Databases learn of new ones at different times.
+    // Databases learn of new clock changes at different times.
     for (const zone of ['America/Vancouver', 'Asia/Gaza', 'Africa/Casablanca', 'Australia/Lord_Howe']) {
       const { hour, minute } = Temporal.Instant.from('2026-12-15T12:00:00Z').toZonedDateTimeISO(zone)
       const filter = `starts_at.hour("${zone}") == ${hour} && starts_at.minute("${zone}") == ${minute}`

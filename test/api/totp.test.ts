@@ -27,7 +27,7 @@ onEveryStore(
   declaration,
   (server) => {
     let network = 0
-    /** From an address of its own: what fails here keeps nobody else out. */
+    /** Returns headers with a new address, so that failures here slow down nobody else. */
     const from = () => ({ 'X-Forwarded-For': `198.51.100.${++network % 250}` })
     const login = (email: string, more: object = {}, headers: Record<string, string> = from()) =>
       server.call('POST', '/api/auth/login', { body: { email, password, ...more }, token: null, headers })
@@ -35,11 +35,11 @@ onEveryStore(
       server.call(method, `/api/auth/totp/${path}`, { token, headers: from(), ...(body && { body }) })
     const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.code]
 
-    /** Lets codes of all steps be used again: nobody waits for half a minute. */
+    /** Lets all codes be used again, so that tests do not wait for half a minute. */
     const forgetSteps = () =>
       server.query('UPDATE takeback_second_factors SET last_step = 0 RETURNING 1 AS n')
 
-    /** Somebody with a second factor. */
+    /** A user with a second factor. */
     const secured = async (type: string, email: string) => {
       const { id, token } = await server.user(type, { email })
       const { secret, uri } = (await totp('POST', '', token, { password })).body
@@ -84,7 +84,7 @@ onEveryStore(
         'login_failed',
       ])
       expect(codeOf(await login('ada@example.com'))).toEqual([422, 'second_factor_required'])
-      // The code that has confirmed it was used.
+      // The code that confirmed it is used up.
       expect(codeOf(await login('ada@example.com', { code: first }))).toEqual(FAILED)
       const second = codes(1)
       const entered = await login('ada@example.com', { code: second })
@@ -129,12 +129,12 @@ onEveryStore(
       const wrong = '12345'
       const tries: unknown[] = []
       while (tries.at(-1) !== 429) {
-        // What fails is counted for the password, too: not here.
+        // Failures also count for the password. Not in this test.
         await server.context.throttle.unlock('bob@example.com')
         tries.push((await login('bob@example.com', { code: wrong })).status)
       }
       expect(tries.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 422))
-      // A password alone is no guess of a code: it neither waits for the code nor counts.
+      // A password alone is no guess at a code: it neither waits for the code nor counts.
       for (let at = 0; at < 8; at++)
         expect(codeOf(await login('bob@example.com', {}, { ...from(), ...device }))).toEqual([
           422,
@@ -203,7 +203,7 @@ onEveryStore(
       expect((await notes(token)).status).toBe(200)
       const strong = (await login('gil@example.com', { code: codes(1) })).body.token
       const next = await server.expect(200, 'POST', '/api/auth/refresh', undefined, { token: strong })
-      // What began with two factors goes on without.
+      // A session that began with two factors continues without them.
       await totp('DELETE', '', token, { password })
       expect((await notes(next.token)).status).toBe(200)
       expect(codeOf(await notes(token))).toEqual(LACKS)

@@ -7,10 +7,11 @@ import { declaring, OLD } from '../renamed.ts'
 import { SECRET } from '../webhook-receiver.ts'
 
 /**
- * Text columns of our own tables in which no Entity type is named, and why. A new one that names types has `names` in
- * `store/own.ts`; the column `entity` is known by its name.
+ * Text columns of our own tables that name no Entity type, and why. A new one that names types has `names` in
+ * `store/own.ts`; the column `entity` is recognised by its name.
  */
-// The keys of answers are hashes with the name of the caller: `knownBy` in `api/once.ts` looks for the former one too.
+// The keys of answers are hashes that include the caller's name: `knownBy` in `api/once.ts` also looks for the former
+// name.
 const NAMELESS: Readonly<Record<string, readonly string[]>> = {
   'a random id, a digest or a hash': [
     ...['journal', 'cleared', 'migrations', 'answers', 'notes', 'undone', 'purges', 'deliveries'].map(
@@ -30,7 +31,7 @@ const NAMELESS: Readonly<Record<string, readonly string[]>> = {
     ...['links.bound', 'tried_passwords.hash', 'second_factors.secret', 'sealed.value', 'identities.unset'],
     ...['passkeys.credential', 'passkeys.public_key'],
   ],
-  // Some are of a user by the name of the type: a rename begins these counts anew.
+  // Some include a user by the name of the type: a rename starts these counts again.
   'a hash, for the throttle': [
     ...['attempts.id', 'attempts.account', 'attempts.address', 'attempts.place'],
     ...['known_places.account', 'known_places.place', 'waits.account', 'waits.address'],
@@ -66,7 +67,7 @@ test('every text of our own tables that names Entity types says how a rename rea
 
 /**
  * How the tasks of each queue name Entity types: by `entity` in their payload, and by `<type>/<id>` as their key. For a
- * new queue, add what it waits with to `renamed-work.test.ts`.
+ * new queue, add its tasks to `renamed-work.test.ts`.
  */
 const QUEUES = {
   mail: 'by entity and key',

@@ -21,7 +21,7 @@ onEveryStoreByHand('taking back across declarations', (store) => {
     const reverted = await server.call('POST', '/api/things/1/revert/', { body: { version: 1 } })
     expect(reverted.body).toMatchObject({ b: 'x', n: '8', fresh: 'd', version: 3 })
     expect(reverted.headers.get('Takeback-Unmapped')).toBe('old, n')
-    // What was `a` has gone back already, and 7 does not match the pattern.
+    // The former `a` is back already, and 7 does not match the pattern.
     const undone = await server.call('POST', `/api/operations/${operationOf(patched)}/undo/`)
     expect([undone.status, undone.body.total, undone.body.skipped]).toEqual([
       200,
@@ -60,7 +60,7 @@ onEveryStoreByHand('taking back across declarations', (store) => {
     children: entity({ fields: { name: text(), parent: ref('parents', { onDelete: 'cascade' }) } }),
   })
 
-  /** A parent with a child that the API has made, and so many that it has not. */
+  /** Creates a parent with one child made by the API, and some inserted directly. */
   async function withChildren(strangers: number): Promise<TestServer> {
     const server = new TestServer(store, family, { 'statement-timeout': '60' })
     await server.start()

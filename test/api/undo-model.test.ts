@@ -7,7 +7,7 @@ import { onEveryStore, operationOf, type Received, runs, type TestServer } from 
 import { linksAstray } from '../links.ts'
 import { edges, type Thing, TYPES, type Type, World } from '../undo-world.ts'
 
-/** Each is a few small numbers, so that a failing sequence can be shrunk. */
+/** A move is a few small numbers, so that a failing sequence can be shrunk. */
 type Move =
   | {
       readonly kind: 'create'
@@ -17,7 +17,7 @@ type Move =
     }
   | { readonly kind: 'point'; readonly thing: number; readonly edge: number; readonly target: number }
   | { readonly kind: 'remove' | 'restore'; readonly thing: number }
-  /** The same of every second thing of a type, or of every third, by a filter. */
+  /** The same for every second or third thing of a type, by a filter. */
   | { readonly kind: 'removeMany'; readonly thing: number; readonly nth: number }
   | {
       readonly kind: 'pointMany'
@@ -26,7 +26,7 @@ type Move =
       readonly edge: number
       readonly target: number
     }
-  /** How many operations ago: mostly the last one. `undoMany`: that one and all since. */
+  /** How many operations ago: mostly the last one. `undoMany` takes that one and all since. */
   | { readonly kind: 'undo' | 'undoMany'; readonly ago: number }
 
 const small = fc.nat({ max: 11 })
@@ -53,7 +53,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ kind: fc.constant('undoMany' as const), ago: fc.nat({ max: 4 }) }),
 )
 
-/** A body that sets what an edge refers to, wherever it stands. */
+/** Returns a body that sets the targets of an edge. */
 function bodyOf({ path, list }: Edge, targets: readonly number[]): Record<string, unknown> {
   const references = targets.map((id) => ({ id }))
   const value = list === undefined ? (references[0] ?? null) : references
@@ -63,7 +63,7 @@ function bodyOf({ path, list }: Edge, targets: readonly number[]): Record<string
   >
 }
 
-/** Some of what is there, as a number says: none or one, or a few in some order. */
+/** Picks targets by a number: none or one, or a few in some order. */
 function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
   if (edge.list === undefined) {
     const one = from[number % (from.length + 1)]
@@ -79,7 +79,7 @@ function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
   return [...new Set(picked)]
 }
 
-/** The operation that a call was, and its time. */
+/** Returns the operation of a call, and its time. */
 async function written(server: TestServer, received: Received): Promise<{ id: string; at: string }> {
   const id = operationOf(received)
   if (id === '') return { id, at: '' }
@@ -116,7 +116,7 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
   })
 }
 
-/** A write by a filter: a preview first, and then exactly that. */
+/** Runs a write by a filter: a preview first, then exactly that. */
 async function performMany(
   server: TestServer,
   world: World,
@@ -158,7 +158,7 @@ function addingBody(edge: Edge, targets: readonly number[]): Record<string, unkn
   >
 }
 
-/** The status; nothing changes if one of the lists would be too long. */
+/** Returns the expected status. Nothing changes if one of the lists would be too long. */
 function point(chosen: readonly Thing[], edge: Edge, targets: readonly number[], adds: boolean): number {
   const live = chosen.filter(({ deletion }) => deletion === null)
   const next = live.map(({ references }) =>
@@ -183,7 +183,7 @@ async function undo(
     const path = many ? '/api/operations/undo/' : `/api/operations/${operation.id}/undo/`
     const body = many ? { since: operation.at } : {}
     const dry = await server.call('POST', path, { body: { ...body, dry_run: true } })
-    // What was previewed is what is done.
+    // The preview is what is done.
     const plan = dry.body.plan
     const received = await server.call('POST', path, { body: { ...body, ...(plan && { plan }) } })
     const { status, text } = received
@@ -195,7 +195,7 @@ async function undo(
   })
 }
 
-/** What an answer says is changed, without times. */
+/** Returns the changes of an answer, without times. */
 function shownIn({ body }: Received): unknown {
   return body.changes.map(({ changed: { deleted_at: _, ...changed }, ...rest }: any) => ({
     ...rest,
@@ -235,7 +235,7 @@ async function create(
   return written(server, received)
 }
 
-/** All that the server has of these things, said as the world says it. */
+/** Returns the server's state of these things, in the terms of the model. */
 async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
   const lists = await Promise.all(
     TYPES.map((type) => server.expect(200, 'GET', `/api/${type}/?trashed=with&limit=200&sort=-id`)),
@@ -253,7 +253,7 @@ async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
   })
 }
 
-/** References to what is not there at all, which the lists do not tell from what is. */
+/** Finds references to rows that do not exist, which lists do not show. */
 const dangling = edges
   .filter(({ list }) => list === undefined)
   .map(
@@ -266,7 +266,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
   test('do what a plain model of them does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 12, maxLength: 40 }), async (moves) => {
-        // A sequence that failed has left its rows.
+        // A failed sequence has left its rows.
         await forget(server)
         const world = new World()
         for (const one of moves) {
@@ -297,7 +297,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
   }, 3_600_000)
 })
 
-/** Each run starts from nothing, so that names and lists are its own. */
+/** Removes all rows, so that each run has its own names and lists. */
 async function forget(server: TestServer): Promise<void> {
   for (const { from, column } of edges) await server.query(`UPDATE "${from}" SET "${column}" = NULL`)
   for (const table of TYPES) await server.query(`DELETE FROM "${table}"`)

@@ -68,7 +68,7 @@ onEveryStore('previews', graph, (server) => {
     const first = (await undo(operation, '?dry_run=1')).body
     const other = await person({ name: 'another' })
     const rows = await journal()
-    // Neither a plan for something else nor one of somebody else's.
+    // A plan for something else is refused, and so is a plan of somebody else.
     const foreign = (await undo(other.operation, '?dry_run=1')).body.plan
     for (const plan of [foreign, 'x', '']) {
       const refused = await undo(operation, '', { body: { plan } })
@@ -77,7 +77,7 @@ onEveryStore('previews', graph, (server) => {
       expect(refused.body.preview.plan).toBe(first.plan)
     }
     expect(await journal()).toBe(rows)
-    // A change of it since makes it another one, be it of a value that would not be set.
+    // A later change makes it another plan, even a change of a value that would not be set.
     const { operation: patched } = await done('PATCH', path, { name: 'changed' })
     const second = (await undo(patched, '?dry_run=1')).body
     await done('PATCH', path, { boss: { id: other.body.id } })
@@ -87,7 +87,7 @@ onEveryStore('previews', graph, (server) => {
     expect([renewed.status, operationOf(renewed) !== '']).toEqual([200, true])
     expect(withoutTimes(renewed.body.changes)).toEqual(withoutTimes(stale.body.preview.changes))
     expect((await server.expect(200, 'GET', path)).name).toBe('planned')
-    // What is done already is another plan too.
+    // After it is done, the plan no longer fits, either.
     expect((await undo(patched, `?plan=${stale.body.preview.plan}`)).status).toBe(412)
   })
 
@@ -160,7 +160,7 @@ onEveryStore('previews', graph, (server) => {
     const back = await server.expect(200, 'DELETE', `${path}?restore=1&dry_run=1`)
     expect([back.total, await status(path)]).toEqual([3, 404])
     await done('DELETE', `${path}?restore=1`)
-    // A paper that is kept by somebody keeps that one.
+    // A paper prevents the deletion of its keeper.
     await done('POST', '/api/papers/', { title: 'keeps', meta: {}, keeper: { id: lead.id } })
     const held = await server.call('DELETE', `${path}?dry_run=1`)
     expect([held.status, held.body.code]).toEqual([409, 'in_use'])
@@ -215,7 +215,7 @@ onEveryStore('ways out of a 409', graph, (server) => {
       boss: null,
       friends: [],
     })
-    // And back again, all of it.
+    // And all of it back again.
     await done('POST', `/api/operations/${operationOf(undone)}/undo/`)
     for (const one of [keeping, source]) expect(await isLive('papers', one)).toBe(true)
     expect(await server.expect(200, 'GET', `/api/people/${clearing.id}/`)).toMatchObject({
@@ -238,7 +238,7 @@ onEveryStore('ways out of a 409', graph, (server) => {
       [`people/${child.id}`]: [`refers to people/${boss.id} in twin.id, which is deleted`],
     })
     const dry = await server.expect(200, 'DELETE', `${path}?restore=1&with=targets&dry_run=1`)
-    // The target comes back with all that its own deletion took.
+    // The target is restored with everything that its own deletion took.
     expect(dry.changes.map(({ kind }: any) => kind)).toEqual(['restore', 'restore', 'restore', 'restore'])
     const live = async (): Promise<boolean[]> =>
       Promise.all([isLive('companies', company), ...[boss, child, other].map((one) => isLive('people', one))])
@@ -275,7 +275,7 @@ onEveryStore('ways out of a 409', graph, (server) => {
     const { body: parent } = await person({ name: 'parent' })
     const { body: child } = await person({ twin: { id: parent.id } })
     await done('DELETE', `/api/people/${parent.id}/`)
-    // `since` goes by milliseconds: the deletion must not be of the same one as the restore.
+    // `since` is in milliseconds: the deletion must not be in the same one as the restore.
     await Bun.sleep(5)
     const { operation } = await done('DELETE', `/api/people/${parent.id}/?restore=1`)
     const { at } = await server.expect(200, 'GET', `/api/operations/${operation}/`)

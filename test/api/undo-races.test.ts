@@ -94,7 +94,7 @@ function testRaces(server: TestServer): void {
       ).toEqual([])
     }
     expect(await linksAstray(server, graph)).toEqual([])
-    // Each version was made from the one before: some order explains them all.
+    // Each version was made from the one before, so there is an order that explains all of them.
     expect(
       await server.query(
         'SELECT entity, entity_id FROM takeback_journal GROUP BY entity, entity_id HAVING max(version) <> count(*)',

@@ -84,7 +84,7 @@ onEveryStore('the rules of taking back', ruled, (server) => {
     const skipped = await many('?skip_conflicts=1')
     expect([skipped.status, skipped.body.total]).toEqual([200, 0])
     expect(Object.keys(skipped.body.skipped)).toEqual([`tasks/${body.id}`])
-    // The deletion alone is theirs to take back.
+    // They may take back the deletion alone.
     expect((await undo(who.ann, deleted)).status).toBe(200)
     expect(await read(body)).toMatchObject({ note: 'after', status: 'final' })
   })
@@ -106,7 +106,7 @@ onEveryStore('the rules of taking back', ruled, (server) => {
     const dry = await undo(who.ann, operation, '?dry_run=1')
     expect([dry.status, dry.body.total]).toEqual([200, 3])
     expect((await undo(who.ann, operation)).status).toBe(200)
-    // Whatever became of it: to others it is not there.
+    // Whatever became of it, it does not exist for others.
     for (const query of ['', '?skip_conflicts=1', '?dry_run=1'])
       expect((await undo(who.bob, operation, query)).status).toBe(404)
     expect((await undo(who.ann, operation)).body.total).toBe(0)
@@ -115,7 +115,7 @@ onEveryStore('the rules of taking back', ruled, (server) => {
       pinned: { id: body.id },
       shown: [{ id: body.id }],
     })
-    // Neither what else was done by others, nor a deletion with something else in it.
+    // They may neither undo other changes by others, nor a deletion together with other changes.
     const { operation: patched } = await done(null, 'PATCH', `/api/tasks/${body.id}/`, { title: 'x' })
     expect((await undo(who.ann, patched)).status).toBe(404)
     const batched = await done(null, 'POST', '/api/batch/', [
@@ -165,7 +165,7 @@ onEveryStore('the rules of taking back', ruled, (server) => {
     )
     const dry = await undo(null, operation, '?dry_run=1')
     expect(dry.body.changes[0].changed).toEqual({ ...back, hidden: { from: 'h', to: null } })
-    // Its own rule lets them set what they never see; what it was is not told.
+    // The field's rule lets them set a value that they never see; the old value is not shown.
     const own = await undo(who.ann, operation, '?dry_run=1')
     expect([own.status, own.body.changes[0].changed]).toEqual([200, back])
   })
@@ -180,7 +180,7 @@ onEveryStore('the rules of taking back', ruled, (server) => {
       expect.stringMatching(/^title was changed since, by admins\/1 at \S+Z$/),
       expect.stringMatching(/^private was changed since, by admins\/1 at \S+Z$/),
     ])
-    // Given away, it is not theirs to see any more, nor to change.
+    // Once it is given away, they may neither see nor change it.
     await done(null, 'PATCH', path, { owner: { id: who.bob.id } })
     const after = (await undo(who.ann, operation)).body.errors[`tasks/${body.id}`]
     expect(after.some((sentence: string) => sentence.startsWith('private'))).toBe(false)

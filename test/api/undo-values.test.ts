@@ -18,11 +18,11 @@ const declared = withAdmins({
   }),
 })
 
-/** The parts of a note that change on their own; `place` says whether there is one. */
+/** The parts of a note that change separately; `place` says whether there is one. */
 const PATHS = ['title', 'count', 'anything', 'tags', 'place', 'place.city', 'place.zip'] as const
 type Path = (typeof PATHS)[number]
 type Values = Readonly<Record<Path, unknown>>
-/** The operation that deleted it, by its number; `null` where it is there. */
+/** `deletion` is the number of the operation that deleted it; `null` if it is live. */
 type State = { readonly values: Values; readonly deletion: number | null }
 
 interface Version {
@@ -79,7 +79,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   },
 )
 
-/** A note as the paths have it. */
+/** Returns the values of a note by path. */
 function valuesOf(body: any): Values {
   const { title, count, anything, tags, place } = body
   return {
@@ -93,7 +93,7 @@ function valuesOf(body: any): Values {
   }
 }
 
-/** What an edit sends: one value for each field that it names. */
+/** Returns the body of an edit: one value for each field that it names. */
 function bodyOf(fields: readonly number[]): Record<string, unknown> {
   const names = Object.keys(some) as (keyof typeof some)[]
   return Object.fromEntries(
@@ -119,7 +119,7 @@ class World {
     this.#users = users
   }
 
-  /** What the server says that a note is: written down after each call that the model does not foretell. */
+  /** Reads a note from the server, after a call that the model does not predict. */
   async #read(id: number): Promise<Values> {
     const { data } = await this.#server.expect(200, 'GET', `/api/notes/?trashed=with&id=${id}`)
     return valuesOf(data[0])
@@ -184,7 +184,7 @@ class World {
     await this.#undo(mine.toReversed(), '/api/operations/undo/', body, skip)
   }
 
-  /** As the admin, who is neither of the two. */
+  /** As the admin, who is neither of the two users. */
   async #undo(operations: readonly Operation[], path: string, body: object, skip: boolean): Promise<void> {
     const touched = new Set(operations.flatMap(({ versions }) => versions.map(({ note }) => note)))
     const results = [...touched].map((id) => {
@@ -197,7 +197,7 @@ class World {
     expect([path, received.status, received.text]).toEqual([path, fails ? 409 : 200, received.text])
     const named = received.body[fails ? 'errors' : 'skipped']
     expect(Object.keys(named).sort()).toEqual(conflicts.map(({ id }) => `notes/${id}`).sort())
-    // Each path in the way is named, and no other.
+    // Exactly the conflicting paths are named.
     for (const { id, paths } of conflicts) {
       const said = named[`notes/${id}`].map((sentence: string) =>
         sentence.replace(/ was changed since.*/, ''),
@@ -217,14 +217,14 @@ class World {
     )
   }
 
-  /** What a note would be, and the paths that others have changed since. */
+  /** Returns the expected note, and the paths that others have changed since. */
   #takeBack(id: number, versions: readonly Version[]): { now: State; next: State; paths: Set<string> } {
     const now = this.notes.find((one) => one.id === id)?.state
     if (now === undefined) throw new Error('unknown')
     const paths = new Set<string>()
     let { values, deletion } = now
     for (const [at, { before, after }] of versions.entries()) {
-      /** Whether it is what it was before an earlier one: it has gone back further already. */
+      /** Whether the value is what it was before an earlier change: then it is back already. */
       const isBack = <T>(value: T, read: (state: State) => T) =>
         versions.slice(at + 1).some((one) => {
           if (one.before === undefined) return false
@@ -252,14 +252,14 @@ class World {
         if (!stays && isOther) paths.add('deleted')
         if (!stays) deletion = before.deletion
       }
-      // A place that was made goes as a whole.
+      // A place that was created is removed as a whole.
       const made = before.values.place === null && after.values.place !== null
       for (const path of PATHS) {
         const [from, to] = [before.values[path], after.values[path]]
         const counts = !Bun.deepEquals(from, to) || (made && path.startsWith('place.'))
         if (!counts || Bun.deepEquals(values[path], from)) continue
         if (!Bun.deepEquals(values[path], to)) {
-          // What is in a place that goes as a whole counts only if it came with the place.
+          // If a place is removed as a whole, a value in it counts only if it was created with the place.
           const isInMade = made && path.startsWith('place.')
           if (isInMade ? isBackWhole(path) : isBack(values[path], (state) => state.values[path])) continue
           paths.add(path)
@@ -293,7 +293,7 @@ onEveryStore('random edits by several people, and undos of them', declared, (ser
   test('do what a plain model does: value by value, newest first', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 8, maxLength: 25 }), async (moves) => {
-        // What was done in the run before is before this one.
+        // Changes of the run before must be older than this one.
         await Bun.sleep(3)
         const world = new World(server, users)
         for (const one of moves) {
@@ -345,7 +345,7 @@ onEveryStore('random edits by several people, and undos of them', declared, (ser
         title: 'three',
         tags: ['three'],
       })
-    // A late one is taken back with the rest.
+    // A late change is taken back with the rest.
     await undo()
     await run('twice', 'PATCH', `/api/notes/${id}/`, { title: 'late' })
     expect((await undo()).total).toBe(1)
@@ -365,7 +365,7 @@ onEveryStore('random edits by several people, and undos of them', declared, (ser
     expect((await server.expect(200, 'GET', path)).title).toBe('three')
     await server.expect(200, 'POST', '/api/operations/undo/', { operations })
     expect((await server.expect(200, 'GET', path)).title).toBe('one')
-    // Another value is one.
+    // Another value is a conflict.
     await server.expect(200, 'PATCH', path, { title: 'mine' })
     const refused = await server.call('POST', '/api/operations/undo/', { body: { operations } })
     expect(refused.status).toBe(409)

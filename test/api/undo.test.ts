@@ -72,11 +72,11 @@ onEveryStore('undo', graph, (server) => {
     const again = await undo(operationOf(first))
     expect(await statuses()).toEqual([404, 404, 404])
     expect((await get(`/api/people/${other.id}/`)).boss).toBeNull()
-    // What was cleared by it is known: a plain restore sets it again.
+    // The references that it cleared are known: a plain restore sets them again.
     await done('DELETE', `${paths[0]}?restore=1`)
     expect(await statuses()).toEqual([200, 200, 200])
     expect((await get(`/api/people/${other.id}/`)).boss).toEqual({ id: lead.id })
-    // What is live already is no conflict, and nothing is left to take back.
+    // An Entity that is live already is no conflict, and nothing is left to take back.
     const third = await undo(operationOf(again))
     expect([third.status, third.body.total, third.body.operation]).toEqual([200, 0, null])
 
@@ -335,7 +335,7 @@ onEveryStore('what undo tells', guarded, (server) => {
     const path = `/api/notes/${made.body.id}/`
     await server.expect(200, 'PATCH', path, { text: 'SECRET' })
     const patched = await call('PATCH', path, { text: 'after' })
-    // Without the rule history, nobody learns what was there before.
+    // Without the rule `history`, nobody learns the former values.
     expect((await call('GET', `/api/operations/${operationOf(patched)}/`)).body.data[0].changed).toBeNull()
     await server.expect(200, 'PATCH', path, { text: 'again' })
     const undo = (operation: string) => call('POST', `/api/operations/${operation}/undo/`)

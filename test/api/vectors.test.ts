@@ -9,14 +9,14 @@ import { vectors } from '../vectors.ts'
 const documents = vectors('jsontestsuite')
 const strings = vectors('blns/blns.json')
 
-/** Every document by itself, and as the value of every key that could take it. */
+/** Reads every document of the test suite. */
 function bodiesOf(folder: string): { name: string; body: Uint8Array }[] {
   return ['test_parsing', 'test_transform'].flatMap((part) =>
     readdirSync(join(folder, part)).map((name) => ({ name, body: readFileSync(join(folder, part, name)) })),
   )
 }
 
-/** What is no JSON never comes to the database: half of it on one, half on the other. */
+/** Invalid JSON never reaches the database, so each store gets half of it. */
 function bodiesFor(server: TestServer, folder: string): { name: string; body: Uint8Array }[] {
   const [bad, other] = [true, false].map((isBad) =>
     bodiesOf(folder).filter(({ name }) => name.startsWith('n_') === isBad),
@@ -69,7 +69,7 @@ onEveryStore('test vectors', everything, (server) => {
             true,
           ])
           if (name.startsWith('n_') && raw === body) expect([name, status]).toEqual([name, 400])
-          // What was refused since the last look has written nothing.
+          // Refused requests have written nothing since the last look.
           if (status >= 400) continue
           seen.accepted++
           const after = await countsOf(server)
@@ -126,7 +126,7 @@ onEveryStore('test vectors', everything, (server) => {
     async () => {
       const naughty: string[] = JSON.parse(readFileSync(strings ?? '', 'utf8'))
       const before = await countsOf(server)
-      // Next to none of it comes to the database: half of it on one, half on the other.
+      // Hardly any of it reaches the database, so each store gets half of it.
       for (const string of sample(naughty, 2, sampleStart(server.store))) {
         const word = encodeURIComponent(string.isWellFormed() ? string : 'x')
         for (const path of [

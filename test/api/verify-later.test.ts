@@ -34,7 +34,7 @@ onEveryStoreByHand('verify', (store) => {
       expect((await login('young@example.com')).body.code).toBe('unverified')
       await server.expect(200, 'PATCH', `/api/users/${id}/`, { email: 'other@example.com' })
       expect((await login('other@example.com')).body.code).toBe('unverified')
-      // Whoever runs the server lets users in, and admins always.
+      // The operator can add verified users, and admins always.
       const verify = { userType: 'admin', verify: true }
       const strict = { ...asked.entities, admins: entity({ login: verify, fields: {} }) }
       await server.restart(app({ admins: 'admins', entities: strict }))
@@ -61,7 +61,7 @@ onEveryStore('verify that two instances begin at once', unasked, (server) => {
       await server.member('users', { email: 'first@example.com' }),
     ]
     let young = 0
-    /** The first instance is done, and serves, while the second one is about to read the accounts. */
+    /** The first instance is done and serves, while the second one is about to read the accounts. */
     const meanwhile = async () => {
       await verified.begin('users')
       young = await server.member('users', { email: 'young@example.com' })

@@ -54,7 +54,7 @@ onEveryStore(
   (server) => {
     const post = (path: string, body: unknown, sent = {}) =>
       server.call('POST', path, { body, token: null, ...sent })
-    /** The mails of this server to an address, oldest first. */
+    /** Returns the mails of this server to an address, oldest first. */
     const mailsTo = (email: string) =>
       mailsIn(outbox).filter((mail) => mail.includes(`To: ${email}\n`) && mail.includes(server.url))
     const mailTo = async (email: string, count = 0) => {
@@ -64,7 +64,7 @@ onEveryStore(
     const login = (email: string, password = PASSWORD, type = 'user') =>
       post('/api/auth/login', { email, password, user_type: type })
     const verify = (token: string) => post('/api/auth/verify', { token })
-    /** One address makes all of these requests: they must not slow each other down. */
+    /** Forgets attempts: all requests come from one address, and must not slow each other down. */
     const calm = () => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n')
     beforeEach(calm)
     const signUp = (email: string, more: object = {}, password = PASSWORD) =>
@@ -128,7 +128,7 @@ onEveryStore(
       const pairs: [object, object][] = [
         [{ email: 'ada@example.com' }, { email: 'new@example.com' }],
         [{ email: 'ADA@example.com' }, { email: 'NEW2@example.com' }],
-        // Whatever else is wrong is reported alike.
+        // Other errors are reported alike.
         [
           { email: 'ada@example.com', name: 7 },
           { email: 'new3@example.com', name: 7 },
@@ -149,7 +149,7 @@ onEveryStore(
       const mail = await mailTo('ada@example.com', 1)
       expect(mail).toContain('You already have an account')
       expect(mail).toContain(`${server.url}/account/reset?link=`)
-      // Several at once, or one of them, would tell.
+      // A list, an upsert or a batch would reveal whether the address is taken.
       const body = { email: 'ada@example.com', password: PASSWORD }
       const alone = 'must be sent alone, as one user: the e-mail address has to be confirmed first'
       for (const email of ['ada@example.com', 'free@example.com']) {
@@ -161,15 +161,15 @@ onEveryStore(
         const part = { method: 'POST', path: '/api/users/', body: { ...body, email } }
         expectInvalid(await post('/api/batch/', [part]), { '0': [alone] })
       }
-      // Other values that must be unique still say that they are taken.
+      // Other unique values still say that they are taken.
       const nick = { nick: 'ace' }
       expect((await signUp('nick1@example.com', nick)).status).toBe(202)
       expectInvalid(await signUp('ada@example.com', nick), { nick: ['is taken'] })
-      // Whoever sends mails to one address is slowed down; mistakes do not count.
+      // Many mails to one address are slowed down; mistakes do not count.
       const flood: number[] = []
       for (let at = 0; at < 6; at++) flood.push((await signUp('flood2@example.com')).status)
       expect([flood[0], flood.at(-1)]).toEqual([202, 429])
-      // A repeated request has the same answer, and one mail.
+      // A repeated request gets the same answer, and sends one mail.
       const headers = { 'Idempotency-Key': 'again' }
       for (const repeat of [undefined, 'true']) {
         const again = await post('/api/users/', body, { headers })
@@ -203,10 +203,10 @@ onEveryStore(
           ['unverified', 'login_failed', 'unverified'],
         ])
       await calm()
-      // None of these passwords opens anything, and the owner's does.
+      // None of these passwords works, but the owner's does.
       expect((await login(address('verified'))).status).toBe(200)
       expect((await login(address('unverified'))).body.code).toBe('login_failed')
-      // What was tried for another address does not count for this one.
+      // Attempts for another address do not count for this one.
       await server.expect(200, 'PATCH', `/api/users/${id}/`, { email: address('elsewhere') })
       expect((await login(address('elsewhere'))).body.code).toBe('unverified')
       expect((await login(address('elsewhere'), second)).body.code).toBe('login_failed')
@@ -248,7 +248,7 @@ onEveryStore(
       expect((await login('eva@example.com')).body).toEqual(UNVERIFIED)
       const me = () => server.expect(200, 'GET', '/api/auth/me', undefined, { token })
       expect((await me()).verified).toBe(false)
-      // Nor is there a session by any other way.
+      // Nor is there any other way to get a session.
       const refreshed = await server.call('POST', '/api/auth/refresh', { token })
       expect([refreshed.status, refreshed.body]).toEqual([422, UNVERIFIED])
       const change = { password: PASSWORD, new_password: 'a longer and better password' }
@@ -261,7 +261,7 @@ onEveryStore(
       expect((await login('eva@example.com')).body).toEqual(UNVERIFIED)
       await server.expect(200, 'POST', `/api/operations/${changed.headers.get('Takeback-Operation')}/undo/`)
       expect((await login('eve@example.com')).status).toBe(200)
-      // The link was for the other address.
+      // The link was for the former address.
       expect((await verify(tokenIn(sent))).body.code).toBe(GONE)
       await server.expect(200, 'PATCH', path, { email: 'eva@example.com' })
       expect((await login('eva@example.com')).body).toEqual(UNVERIFIED)
@@ -308,7 +308,7 @@ onEveryStore(
       })
       await eventually(async () => (await server.rows('takeback_tasks')) === 0)
       expect(mailsTo('gil1@example.com').length).toBe(0)
-      // Another type, without verify, is as it was.
+      // Another type, without `verify`, is not affected.
       expect((await post('/api/guests/', body('gus@example.com'))).status).toBe(201)
       expect((await login('gus@example.com', PASSWORD, 'guest')).body.user.verified).toBeUndefined()
     })

@@ -16,7 +16,7 @@ onEveryStore('whoever follows the journal', declaration, (server) => {
       const { waker, feed } = server.context
       let seen = await feed.now()
       let [wakes, changes] = [0, 0]
-      // It is waited for, so that no two of them read the same.
+      // It is awaited, so that no two of them read the same.
       const stop = waker.follow(async () => {
         wakes++
         const page = await feed.after(seen, { limit: 100 })

@@ -21,7 +21,7 @@ const entities = {
   notes: entity({ fields: { title: text() }, access: { create: signedIn } }),
 }
 
-/** TypeScript would refuse events that do not exist. */
+/** Untyped, because TypeScript would refuse events that do not exist. */
 function declared(webhooks: unknown): AppDeclaration {
   return { ...app({ admins: 'admins', entities }), webhooks } as AppDeclaration
 }
@@ -44,7 +44,7 @@ onEveryStoreByHand('webhooks', (store) => {
       .map(({ body }) => body.changes.map((one: any) => `${one.entity}.${one.kind}`).join(' '))
   const create = async (title: string): Promise<string> =>
     operationOf(await server.call('POST', '/api/orders/', { body: { title } }))
-  /** Until so many requests have come, and the server knows of their answers: one that it does not know it repeats. */
+  /** Waits until this many requests have come, and the server has their answers: otherwise it would repeat them. */
   const delivered = (requests: number) =>
     eventually(async () => erp.told.length >= requests && (await server.rows('takeback_tasks')) === 0)
   const state = async () => (await server.expect(200, 'GET', '/api/health/details')).webhooks.erp

@@ -17,7 +17,7 @@ import { expectInvalid, onEveryStore } from '../harness.ts'
 
 const optional = { optional: true } as const
 
-/** Values of each field: those that JavaScript takes for false, and those that read as something else, first. */
+/** Values of each field: first those that are falsy in JavaScript, or that read like another type. */
 const values: Record<string, readonly unknown[]> = {
   done: [false, true],
   title: ['', 'false', '0', 'a&b=c', 'ä %2C,', 'null', 'null '],
@@ -64,7 +64,7 @@ onEveryStore('where', declaration, (server) => {
     all.push(await api().rows.create({ next: { id: all[0]?.id } }))
   })
 
-  /** Whoever takes `where`: the ids that they find. */
+  /** Everything that takes `where`. Each returns the ids that it finds. */
   const finders: Record<string, (asked: { where: object; filter?: string }) => Promise<unknown[]>> = {
     async 'of the client'(asked) {
       const found: unknown[] = []

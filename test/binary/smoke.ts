@@ -10,7 +10,7 @@ import type config from '../../examples/bookings/takeback.config.ts'
 import pkg from '../../package.json'
 import { commandNames } from '../../src/cli/commands.ts'
 
-// `npm run test:binary`: the binary, with a config that imports a file and a package of its own.
+// `npm run test:binary`: tries the binary, with a config that imports a file and a package.
 
 const root = join(import.meta.dir, '..', '..')
 const binary = join(root, 'dist', 'takeback')
@@ -39,7 +39,7 @@ function noteCommand(args: readonly string[]): void {
   if (name !== undefined) worked.add(name)
 }
 
-/** Runs to a good end, and gives what it said. No other Takeback and no Bun is found. */
+/** Runs a command, which must succeed, and returns its output. It finds no other Takeback, and no Bun. */
 function must(cwd: string, ...args: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...args], { cwd, env: { PATH: '' } })
   if (exitCode !== 0) throw new Error(`takeback ${args.join(' ')}\n${stdout}${stderr}`)
@@ -53,14 +53,14 @@ function runSql(text: string): void {
   database.close()
 }
 
-/** So many that a server does not read them all by itself. */
+/** Adds so many rooms that the server reads them in another process. */
 function addRooms(): void {
   runSql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
     INSERT INTO "rooms" ("title", "beds", "price", "version", "created_at", "updated_at")
     SELECT 'Room ' || i, 1, 0, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM n`)
 }
 
-/** The first arguments of the processes that one has started. */
+/** Returns the first argument of each child process. */
 function argumentsOf(pid: number): (string | undefined)[] {
   return readdirSync(`/proc/${pid}/task`)
     .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '))
@@ -78,7 +78,7 @@ async function urlOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   throw new Error(`It has ended: ${said}`)
 }
 
-/** What an agent on this machine does. */
+/** Lists the tools, as an agent on this machine does. */
 async function listTools(url: string): Promise<void> {
   const client = new Client({ name: 'test', version: '1' })
   const args = ['mcp', '--url', url]
@@ -105,7 +105,7 @@ test('it serves a config with its own imports, and ends when it is told to', asy
   await listTools(url)
   const room = await api.rooms.create({ title: 'Attic', beds: 2 })
   expect((await api.rooms.list({ search: 'attic', count: true })).total).toBe(1)
-  // So many rows are read by a process of its own.
+  // This many rows are read by a process of their own.
   expect((await api.rooms.list({ filter: 'title.contains("tti")', sort: '-price', count: true })).total).toBe(
     1,
   )
@@ -122,7 +122,7 @@ test('it serves a config with its own imports, and ends when it is told to', asy
   runSql(`DELETE FROM "rooms" WHERE "title" LIKE 'Room %'`)
 })
 
-/** What the example does not have: a job, and a webhook. */
+/** A declaration with what the example lacks: a job, and a webhook. */
 const notes = `import { app, cases, entity, text } from 'takeback'
 const config = app({
   admins: 'admins',

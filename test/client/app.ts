@@ -15,7 +15,7 @@ import {
 } from '../../src/takeback.ts'
 import { forUsers } from '../declarations.ts'
 
-/** What the client is tried with. */
+/** The declaration for tests of the client. */
 export const hotel = app({
   admins: 'admins',
   entities: {
@@ -48,7 +48,7 @@ export const hotel = app({
       },
       access: forUsers,
     }),
-    // Names that the client itself has.
+    // Names that the client itself uses.
     entities: entity({ fields: { update: text() }, access: forUsers }),
   },
   routes: {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { theBrowser } from '../process/chromium.ts'
 
-/** Opens a page with a script, on an origin of its own, and closes it afterwards. */
+/** Opens a page with a script, on its own origin, and closes it afterwards. */
 export async function inChromium<T>(script: string, run: (page: Page) => Promise<T>): Promise<T> {
   const server = Bun.serve({
     port: 0,

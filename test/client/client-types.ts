@@ -3,7 +3,7 @@ import { type Client, connect, InvalidData } from '../../client/client.ts'
 import { takebackCollection } from '../../tanstack-db/tanstack-db.ts'
 import type { Hotel } from './app.ts'
 
-/** What TypeScript makes of a client. Nothing here runs: the type check is the test. */
+/** The types that TypeScript infers for a client. Nothing here runs: the type check is the test. */
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Same<A, B>) => {}
@@ -17,13 +17,13 @@ export async function bodies() {
   same<typeof room.size, { width: number; depth: number | null } | null>(true)
   same<typeof room.operation, string | null>(true)
   await room.update({ beds: { $add: 1 }, size: null, tags: { $add: ['x'] } }, { base: room.version })
-  // @ts-expect-error: it must have a title.
+  // @ts-expect-error: the title is required.
   await api.rooms.create({ beds: 1 })
   // @ts-expect-error: there is no such field.
   await api.rooms.create({ title: 'x', bed: 1 })
   // @ts-expect-error: a reference has an id.
   await api.rooms.create({ title: 'x', house: 5 })
-  // @ts-expect-error: a title cannot be added to.
+  // @ts-expect-error: nothing can be added to a title.
   await api.rooms.update(1, { title: { $add: 1 } })
   // @ts-expect-error: no such choice.
   await api.bookings.update(1, { status: 'opn' })
@@ -48,7 +48,7 @@ export async function lists() {
   plain?.room.title
   const few = await api.bookings.get(1, { fields: ['guests', 'room'], expand: ['room'] })
   same<typeof few.room.beds, number>(true)
-  // @ts-expect-error: it was not asked for.
+  // @ts-expect-error: this field was not selected.
   few.status
   const inner = await api.rooms.get(1, { fields: ['size.width'] })
   same<typeof inner.size, { width: number } | null>(true)
@@ -72,7 +72,7 @@ export async function lists() {
   api.rooms.live({ filter: 'beds > 1', fields: ['title'] }, (all) => {
     same<(typeof all)[number]['title'], string | undefined>(false)
     all[0]?.title.length
-    // @ts-expect-error: it was not asked for.
+    // @ts-expect-error: this field was not selected.
     all[0]?.beds
   })
 }
@@ -124,7 +124,7 @@ export function collections() {
     // @ts-expect-error: no such field.
     draft.bed = 2
   })
-  // @ts-expect-error: it must have a title.
+  // @ts-expect-error: the title is required.
   rooms.insert({ beds: 1 })
   // @ts-expect-error: keys are numbers.
   rooms.delete('5')

@@ -8,7 +8,7 @@ import { bundled } from './bundled.ts'
 import { inChromium } from './chromium.ts'
 import { scenario } from './scenario.ts'
 
-/** Calls that the scenario does not make. */
+/** Calls that the scenario does not make, and why. */
 const elsewhere: Record<string, string> = {
   'POST /api/login': 'an alias of POST /api/auth/login',
   'GET /api/auth/providers/{name}/start': 'a link, which a browser follows',
@@ -45,7 +45,7 @@ onEveryStore(
       expect(missing.map(({ key }) => key)).toEqual([])
     })
 
-    // What else a client runs in does not depend on the database.
+    // Running the client elsewhere does not depend on the database.
     if (server.store !== 'sqlite' && !isDeep) return
 
     giant('and in Node', async () => {

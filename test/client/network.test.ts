@@ -15,7 +15,7 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>
 const headerOf = (init: RequestInit, name: string) => new Headers(init.headers).get(name)
 
 onStore('sqlite', 'a bad network', hotel, (server) => {
-  /** Every fourth answer to what may be repeated is lost, half of them before the server has seen the request. */
+  /** Loses every fourth answer to a request that may be repeated, half of them before the server sees the request. */
   function losing(): { fetch: Fetch; lost(): number } {
     let calls = 0
     let lost = 0
@@ -28,7 +28,7 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     return { fetch: fetched, lost: () => lost }
   }
 
-  /** A stream that ends after each event. */
+  /** Ends a stream after each event. */
   function cut(response: Response): Response {
     if (!response.headers.get('content-type')?.includes('event-stream')) return response
     const once = new TransformStream<Uint8Array, Uint8Array>({
@@ -143,7 +143,7 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     kept = { ...kept, refreshAt: 0 }
     await Promise.all(Array.from({ length: 20 }, () => api.auth.me()))
     expect([refreshes, kept.token !== token]).toEqual([1, true])
-    // A call that was under way when the token was replaced is sent again with the new one.
+    // A call that was under way when the token was replaced is sent again with the new token.
     const held = Promise.withResolvers<void>()
     hold = held.promise
     const late = api.rooms.create({ title: 'late' })
@@ -152,7 +152,7 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     await api.auth.refresh()
     held.resolve()
     expect((await late).title).toBe('late')
-    // One that is dead already is forgotten, so that open calls work again.
+    // A dead token is forgotten, so that calls without a token work again.
     await server.expect(204, 'POST', '/api/auth/logout', undefined, { token: kept.token ?? '' })
     await expect(api.auth.me()).rejects.toMatchObject({ code: 'invalid_token' })
     expect(Object.keys(kept)).toEqual(['device'])

@@ -2,7 +2,7 @@ import type { Client, connect as Connect, ConnectOptions } from '../../client/cl
 import * as client from '../../client/client.ts'
 import type { Hotel } from './app.ts'
 
-/** Everything that a client can ask. It runs in Bun, in Node and in a page: nothing but the platform is used. */
+/** Every call of a client. It runs in Bun, in Node and in a page, and only uses the platform. */
 
 function is(found: unknown, expected: unknown): void {
   const [one, other] = [JSON.stringify(found), JSON.stringify(expected)]
@@ -11,7 +11,7 @@ function is(found: unknown, expected: unknown): void {
 
 type Failed = abstract new (...given: never[]) => unknown
 
-/** `codes`: how it may fail. */
+/** Expects a call to fail; `codes` are the allowed error codes. */
 async function fails(call: PromiseLike<unknown>, Type: Failed, ...codes: string[]): Promise<void> {
   try {
     await call
@@ -23,7 +23,7 @@ async function fails(call: PromiseLike<unknown>, Type: Failed, ...codes: string[
   throw new Error(`expected ${codes}`)
 }
 
-/** A wrong guess: after some of them from one address, all have to wait. */
+/** A wrong guess: after several from one address, it must wait. */
 const guess = (call: Promise<unknown>, code: string) =>
   fails(call, client.ApiError, code, 'too_many_attempts')
 
@@ -38,7 +38,7 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 interface Place {
   readonly url: string
   readonly admin: { readonly email: string; readonly password: string }
-  /** Makes names different from those of other runs. */
+  /** Makes names unique to this run. */
   readonly run: string
   readonly options?: ConnectOptions
 }
@@ -81,9 +81,9 @@ async function entities(api: Client<Hotel>, { run }: Place): Promise<void> {
   is((await room.replace({ title: `Loft ${run}` })).beds, 1)
   is((await room.reload()).version, 4)
   is((await api.rooms.get(room.id, { fields: ['title'] })).id, room.id)
-  // As JavaScript may send them.
+  // As plain JavaScript may send it.
   is(Object.keys(await api.rooms.get(room.id, { fields: 'title' as never })), ['id', 'title'])
-  // A field wins over a call of the same name.
+  // A field hides a call of the same name.
   const odd = await api.entities.entities.create({ update: 'x' })
   is([odd.update, (await odd.delete()).deleted_at !== null], ['x', true])
 }
@@ -324,7 +324,7 @@ async function accounts(
   await guess(guest.login({ ...login, password: 'wrong' }), 'login_failed')
 }
 
-/** The key of an agent: what it has not planned, it has not done. */
+/** The key of an agent: it does nothing that it has not planned. */
 async function agents(api: Client<Hotel>, open: (more: ConnectOptions) => Client<Hotel>): Promise<void> {
   const { id, key } = await api.auth.keys.create({ name: 'agent', agent: true })
   const agent = open({ token: key })
@@ -338,7 +338,7 @@ async function agents(api: Client<Hotel>, open: (more: ConnectOptions) => Client
   await api.auth.keys.end(id)
 }
 
-/** Other ways to log in. Codes of apps and answers of providers are for tests of the server. */
+/** Other ways to log in. Codes of apps and answers of providers are covered by tests of the server. */
 async function factors({ auth }: Client<Hotel>, password: string): Promise<void> {
   is((await auth.totp.get()).active, false)
   is(typeof (await auth.totp.setUp({ password })).secret, 'string')

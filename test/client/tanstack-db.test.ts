@@ -16,9 +16,9 @@ class Network {
   isCut = false
   isDeaf = false
   losesAnswer = false
-  /** What all writes but the first wait for. */
+  /** All writes except the first wait for this. */
   held: Promise<void> | undefined
-  /** What the feed has told. */
+  /** The text that the feed has sent. */
   heard = ''
   /** The writes that have reached the server. */
   readonly writes: string[] = []
@@ -48,7 +48,7 @@ class Network {
   }
 }
 
-/** What survives a reload of the page. */
+/** A store that survives a reload of the page. */
 function keptIn(writes: Map<string, QueuedWrite>): QueueStore {
   return {
     read: async () => [...writes.values()].reverse(),
@@ -113,7 +113,7 @@ onEveryStore('a collection of TanStack DB', hotel, (server) => {
     const error = await refused.isPersisted.promise.catch((error) => error)
     expect([error instanceof InvalidData, error.errors.beds]).toEqual([true, ['must be at least 1']])
     expect(rooms.size).toBe(0)
-    // What the filter leaves out is written, and then not shown.
+    // A row outside of the filter is written, and then not shown.
     await rooms.insert({ title: 'hall', beds: 9 }).isPersisted.promise
     expect([rooms.size, (await api.rooms.list()).data.length]).toEqual([0, 1])
   })
@@ -172,7 +172,7 @@ onEveryStore('a collection of TanStack DB', hotel, (server) => {
     await Promise.all([rooms.preload(), bookings.preload()])
     const idOf = (name: string) => rooms.toArray.find(({ title }) => title === name)?.id ?? 0
 
-    // It refers to a row of another collection that the server does not know yet.
+    // It refers to a row of another collection that does not exist on the server yet.
     const made = rooms.insert({ title: 'Cellar' })
     const booked = bookings.insert({ room: { id: idOf('Cellar') }, guests: 2 })
     await Promise.all([made.isPersisted.promise, booked.isPersisted.promise])

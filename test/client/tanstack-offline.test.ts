@@ -7,7 +7,7 @@ import { bundled } from './bundled.ts'
 import { inChromium } from './chromium.ts'
 import type { RoomsPage } from './tanstack-page.ts'
 
-/** The rooms of a page, from outside. */
+/** Accesses the rooms of a page from outside. */
 function roomsIn(page: Page) {
   const call = (name: keyof RoomsPage, ...given: unknown[]) =>
     page.evaluate(
@@ -52,7 +52,7 @@ onStoreByHand('sqlite', 'a page without a network', (store) => {
       await rooms.call('setBeds', 'attic', 5)
       expect(await rooms.call('shown')).toEqual(['attic 5?', 'loft 4?', 'none 0?'])
 
-      // The page can be loaded again, the API is still away.
+      // The page can be reloaded, but the API is still down.
       await page.route(`${server.url}/api/**`, (route) => route.abort('internetdisconnected'))
       await page.context().setOffline(false)
       await page.reload()

@@ -3,7 +3,7 @@ import { connect, type Login } from '../../client/client.ts'
 import { offlineQueue, takebackCollection } from '../../tanstack-db/tanstack-db.ts'
 import type { Hotel } from './app.ts'
 
-/** A page with a list of rooms that works without a network. */
+/** Opens a list of rooms that works offline. */
 function openRooms(url: string) {
   const api = connect<Hotel>(url, { session: 'localStorage' })
   const refused: unknown[] = []
@@ -26,7 +26,7 @@ function openRooms(url: string) {
         draft.beds = beds
       })
     },
-    /** A `?` marks what the server has not answered. */
+    /** A `?` marks rows that the server has not confirmed. */
     shown: () => list.toArray.map(({ title, beds, $synced }) => `${title} ${beds}${$synced ? '' : '?'}`),
   }
 }

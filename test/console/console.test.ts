@@ -106,7 +106,7 @@ test('both languages have the same words', async () => {
     Object.entries(value).flatMap(([key, one]) =>
       typeof one === 'object' ? keysOf(one).map((k) => `${key}.${k}`) : [key],
     )
-  // What the API says in English, only German has words for.
+  // Error messages of the API are English already, so only German has texts for them.
   const german = keysOf(messages.de).filter((key) => !key.startsWith('errors.codes.'))
   expect(german).toEqual(keysOf(messages.en))
 })

@@ -4,10 +4,10 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { TestServer } from '../harness.ts'
 import { theBrowser } from '../process/chromium.ts'
 
-/** Nearly as long as a test may take: a page needs its time on a busy machine. */
+/** Nearly the time limit of a test: on a busy machine, a page takes long. */
 const PATIENCE = 100_000
 
-/** That a page comes to show it: after an answer, or with the next news. */
+/** Waits until the page shows the expected value: after an answer, or after the next change. */
 export async function expectSoon<T>(read: () => Promise<T>, expected: T): Promise<void> {
   const end = performance.now() + PATIENCE
   let shown = await read()
@@ -18,7 +18,7 @@ export async function expectSoon<T>(read: () => Promise<T>, expected: T): Promis
   expect<unknown>(shown).toEqual(expected)
 }
 
-/** To be evaluated in a page: what it knows from the API. React knows where that is. */
+/** To be evaluated in a page: the page's cache of answers, found through React. */
 export const KNOWN = `(() => {
   const root = document.getElementById('root')
   let at = root[Object.keys(root).find((name) => name.startsWith('__reactContainer'))]
@@ -29,31 +29,31 @@ export const KNOWN = `(() => {
 /** A page of the console, and what went wrong on it. */
 export interface ConsolePage {
   readonly page: Page
-  /** What a person would call a defect: exceptions, errors in the browser's console, reports of the CSP. */
+  /** Defects: exceptions, errors in the browser's console, CSP reports. */
   readonly complaints: string[]
   /** Loads a page of the console: `open('/rooms')`. */
   open(path: string): Promise<void>
-  /** Goes to a page of the console, as a link does: it is not loaded anew. */
+  /** Goes to a page of the console like a link, without loading it again. */
   go(path: string): Promise<void>
-  /** That axe finds nothing wrong with what is shown now. */
+  /** Expects axe to find no problem on the page. */
   expectAccessible(): Promise<void>
   close(): Promise<void>
 }
 
 interface Opening extends BrowserContextOptions {
-  /** Whose page it is; `null` for nobody. Default: an admin. */
+  /** The token of the user; `null` for nobody. Default: an admin. */
   readonly token?: string | null
-  /** The name of the server in the browser. Default: its address. */
+  /** The host name of the server in the browser. Default: its address. */
   readonly host?: string
 }
 
-/** Windows that nobody uses now, by how they were opened. Each has an empty page of its last server, and no storage. */
+/** Unused windows, by their options. Each shows an empty page of its last server, without storage. */
 const idle = new Map<string, Page[]>()
 
-/** Windows that cannot be used by another test. */
+/** Windows that no other test can use. */
 const spent = new WeakSet<Page>()
 
-/** A new window costs half a second of a core, and a page in a used one half of that. */
+/** Reuses a window: a new one costs half a second of processor time, a new page in a used one half of that. */
 async function takePage(options: BrowserContextOptions): Promise<Page> {
   const used = idle.get(JSON.stringify(options))?.pop()
   if (used !== undefined) return used
@@ -62,14 +62,14 @@ async function takePage(options: BrowserContextOptions): Promise<Page> {
   return context.newPage()
 }
 
-/** Leaves nothing of a test in its window, and keeps the window for the next one. */
+/** Removes all traces of a test from its window, and keeps the window for the next one. */
 async function givePageBack(page: Page, options: BrowserContextOptions, origin: string): Promise<void> {
   const context = page.context()
   if (spent.has(page)) return context.close()
   for (const other of context.pages()) if (other !== page) await other.close()
   page.removeAllListeners()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
-  // It runs no script, so nothing is written after this.
+  // This file runs no script, so nothing is stored after this.
   await page.goto(`${origin}/console/-/icon.svg`)
   await page.evaluate('(localStorage.clear(), sessionStorage.clear())')
   await context.clearCookies()
@@ -77,7 +77,7 @@ async function givePageBack(page: Page, options: BrowserContextOptions, origin: 
   idle.set(key, [...(idle.get(key) ?? []), page])
 }
 
-/** A browser window for one test, signed in, empty until `open`. `close` fails if the browser has complained. */
+/** Opens a browser window for one test, signed in, empty until `open`. `close` fails if there were complaints. */
 export async function openConsole(
   server: TestServer,
   { token, host, ...given }: Opening = {},
@@ -91,7 +91,7 @@ export async function openConsole(
   if (host !== undefined) url.hostname = host
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
-    // The API refuses what it must: the page shows that.
+    // Failed requests are expected: the page shows the error.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text())
   })
@@ -115,7 +115,7 @@ export async function openConsole(
   }
 }
 
-/** Every page that is loaded has this session, unless it has another one. */
+/** Gives this session to every page that has no other. */
 function signInWith(page: Page, origin: string, token: string) {
   return page.addInitScript(
     ([name, kept]) => {
@@ -125,18 +125,18 @@ function signInWith(page: Page, origin: string, token: string) {
   )
 }
 
-/** Fills in the form to sign in. The labels in full: other forms have a "Current password". */
+/** Fills in the sign-in form. Labels must match exactly, because other forms have a "Current password". */
 export async function signIn(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel('E-mail', { exact: true }).fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Somebody looks elsewhere for a while and comes back: the page asks anew for what it shows, here for `path`. */
+/** Simulates a user who leaves the page for a while and comes back: the page refetches its data, here from `path`. */
 export async function lookAway(page: Page, path?: string): Promise<void> {
-  // From here on: timers that are due by then may make the page ask before it is told that somebody looks.
+  // Registered first: a timer may make the page refetch before the event is sent.
   const answered = path && page.waitForResponse((answer) => new URL(answer.url()).pathname === path)
-  // A second time it would go back to the present, in which nothing is old. It stays as long as the window.
+  // Installed once per window: again, it would return to the present, where no data is old.
   if (!spent.has(page)) await page.clock.install()
   spent.add(page)
   await page.clock.fastForward(120_000)
@@ -152,7 +152,7 @@ interface Violation {
 }
 
 async function expectAccessible(page: Page): Promise<void> {
-  // Not as an element: the page's policy would not run it.
+  // Evaluated, not inserted as an element: the page's policy would not run that.
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe)
   const violations = await page.evaluate(
     'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',

@@ -16,7 +16,7 @@ async function stock(server: TestServer, more: object = {}) {
   return { customer, order }
 }
 
-/** Chooses in a field that searches. */
+/** Chooses an Entity in a reference field. */
 async function choose(page: Page, field: Locator, text: string): Promise<void> {
   await field.click()
   await field.fill(text)
@@ -63,7 +63,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     await field('Pin').fill('1234')
     await page.keyboard.press('Control+Enter')
     await page.getByText('must match the pattern ^[A-Z]+$').waitFor()
-    // All at once, each at its field; what comes first is ready to be mended.
+    // All errors appear at once, each at its field, and the first field has the focus.
     for (const [label, says] of [
       ['Quantity', 'must be an integer'],
       ['Zip *', 'must match the pattern'],
@@ -78,7 +78,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByText('must be after starts_at').waitFor()
     await field('Ends at').fill('2027-05-01T16:00')
-    // The second line first.
+    // Moves the second item up.
     await page.getByRole('button', { name: 'Move item 2 of 2' }).press('ArrowUp')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('heading', { name: 'Compilers', level: 1 }).waitFor()
@@ -106,7 +106,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
       extra: { a: [1, null] },
     })
     await expectSoon(() => field('Starts at').inputValue(), '2027-05-01T14:30')
-    // A chosen reference is changed from a list that begins with it; Escape keeps it.
+    // To change a reference, the list starts with the current choice; Escape keeps it.
     const chosen = page.getByRole('button', { name: 'Customer: Grace Hopper. Change' })
     await chosen.click()
     await page.getByPlaceholder('Grace Hopper').waitFor()
@@ -133,7 +133,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     const history = page.getByRole('region', { name: 'History' })
     await history.getByText('Changed').waitFor()
     await expectSoon(() => history.locator('.diff').locator('del, ins').allTextContents(), ['small', 'big'])
-    // There is no way back to what is there now.
+    // There is no button to revert to the current version.
     await expectSoon(() => history.getByRole('button', { name: 'Revert to this version…' }).count(), 1)
     await console.expectAccessible()
     await history.getByRole('button', { name: 'As it was then' }).click()
@@ -158,14 +158,14 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     await console.open(`/orders/${order.id}`)
     await page.getByLabel('Notes').fill('Mine')
     await page.getByLabel('Quantity').fill('7')
-    // Live, while one types: untouched fields follow, touched ones stay and say so.
+    // While the user types, untouched fields follow the changes of others; touched ones stay, with a note.
     const theirs = { subject: 'Gears, wheels and axes', notes: 'Theirs' }
     await server.expect(200, 'PATCH', `/api/orders/${order.id}/`, theirs, { token })
     await page.getByText('Changed just now:').waitFor()
     await expectSoon(() => page.getByLabel('Subject').inputValue(), 'Gears, wheels and axes')
     expect(await page.getByLabel('Notes').inputValue()).toBe('Mine')
     await page.getByText('Also changed by others:').waitFor()
-    // Before the news arrive, the server notices: nothing is read until the change was sent.
+    // The server must notice the conflict first: the page reads nothing until its change was sent.
     let isSent = false
     await page.route('**/api/orders/*/**', (route) => {
       isSent ||= route.request().method() === 'PATCH'
@@ -223,7 +223,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Deleted Ada Lovelace and 3 more.').waitFor()
     await server.expect(404, 'GET', `/api/orders/${order.id}/`)
-    // Nobody asks for what was just deleted.
+    // The page does not read what was just deleted.
     expect(missed).toEqual([])
     await console.open(`/customers/${customer.id}`)
     await page.getByText('In the trash. Deleted by').waitFor()
@@ -248,7 +248,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     const { page } = console
     await console.open(`/orders/${order.id}`)
     await page.getByLabel('Notes').fill('Typed for an hour')
-    // It has ended before the change arrives. Had the page heard of it before, it would ask them to sign in first.
+    // The session ends before the change arrives. If the page knew earlier, it would ask the user to sign in first.
     const end = async (route: Route) => {
       await server.expect(204, 'POST', '/api/auth/logout', undefined, { token })
       await route.continue()
@@ -259,12 +259,12 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     expect(await dialog.getByLabel('E-mail', { exact: true }).inputValue()).toBe(ADMIN.email)
     await dialog.getByLabel('Password', { exact: true }).fill(ADMIN.password)
     await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
-    // The save goes on by itself.
+    // The save continues by itself.
     await page.getByText('Saved Gears and wheels.').waitFor()
     expect(await server.expect(200, 'GET', `/api/orders/${order.id}/`)).toMatchObject({
       notes: 'Typed for an hour',
     })
-    // A page that is loaded anew offers what was typed; a link asks first.
+    // A reloaded page offers the draft; a link asks first.
     await page.getByLabel('Notes').fill('Not saved')
     await page.getByRole('link', { name: 'Orders' }).first().click()
     await page
@@ -359,7 +359,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     expect(await page.getByLabel('Rating').count()).toBe(0)
     await page.getByText('Rating').first().waitFor()
     await page.getByText('Total').first().waitFor()
-    // Nobody answers, then somebody does: what was typed is there, and is saved.
+    // The server does not answer at first: the input stays, and is saved later.
     await page.route('**/api/orders/*/?base=*', (route) => route.abort(), { times: 1 })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved Gears and wheels.').waitFor()
@@ -370,7 +370,7 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
   })
 })
 
-/** What stands below a field. */
+/** Returns the text below a field. */
 async function described(field: Locator): Promise<string> {
   const ids = (await field.getAttribute('aria-describedby')) ?? ''
   const texts = ids.split(' ').map((id) => field.page().locator(`[id="${id}"]`).textContent())

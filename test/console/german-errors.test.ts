@@ -4,10 +4,10 @@ import { Glob } from 'bun'
 import { codes, sentence } from '../../console/texts/de-errors.ts'
 import { catalogue } from '../../src/errors.ts'
 
-/** Mistakes of programs, not of people. */
+/** Statuses of mistakes that programs make, not people. */
 const NOT_BY_PEOPLE = [400, 405, 406, 410, 415]
 
-/** What the checks of values say, with a number in place of each expression. */
+/** Returns the sentences of all checks, with a number in place of each expression. */
 function sentencesOfChecks(): string[] {
   const files = ['src/declare/fields/*.ts', 'src/declare/{values,field-types}.ts'].flatMap((path) => [
     ...new Glob(path).scanSync('.'),
@@ -27,7 +27,7 @@ test('what the API says to people, the console says in German', () => {
   const untold = Object.entries(catalogue).flatMap(([code, { status }]) =>
     NOT_BY_PEOPLE.includes(status) || code in codes ? [] : [code],
   )
-  // The form for the second factor opens in its place.
+  // The form for the second factor opens instead.
   expect(untold).toEqual(['second_factor_required'])
   expect(sentence('must have at least 3 characters')).toBe('muss mindestens 3 Zeichen haben')
   expect(sentence('is sold out')).toBe('is sold out')

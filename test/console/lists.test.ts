@@ -16,7 +16,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
       '/customers/1',
     )
     await first.getByText('May 1, 2026').waitFor()
-    // Whoever has no name has an address.
+    // A user without a name is shown by the e-mail.
     await first.getByRole('link', { name: 'nameless@example.com', exact: true }).waitFor()
     await page.keyboard.press('Control+k')
     await page.keyboard.type('namel')
@@ -212,7 +212,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await eventually(async () => (await kept()).views?.orders.length === 1)
     await close()
 
-    // Fields that are gone, or not for everybody any more; others who keep something there.
+    // Stored columns may name removed or hidden fields, and other programs may store anything.
     const body = { ...(await kept()), columns: { orders: 'gone:90,amount,site', customers: 5 } }
     await server.expect(200, 'PUT', '/api/auth/preferences/', body, { token })
     const second = await openConsole(server, ann)
@@ -242,7 +242,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
 
   test('keep views, export files, and show the past', async () => {
     const before = new Date().toISOString()
-    // The journal counts in milliseconds.
+    // The journal has milliseconds.
     await Bun.sleep(2)
     await server.expect(200, 'PATCH', '/api/orders/9/', { title: '=HYPERLINK("evil")', quantity: 8 })
     const { page, open, go, expectAccessible, close } = await openConsole(server)

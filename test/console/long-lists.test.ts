@@ -9,7 +9,7 @@ const COUNT = 3000
 const MANY = isDeep ? 100_000 : 10_000
 const MIDDLE = MANY / 2
 
-/** So many rows, whose values are computed from the number `i` of each. */
+/** Inserts rows whose values are computed from the number `i` of each. */
 async function fill(server: TestServer, count: number, name: string, values: object): Promise<void> {
   const time = "'2026-01-01T00:00:00.000Z'"
   const columns = Object.entries({ version: 1, created_at: time, updated_at: time, ...values })
@@ -20,7 +20,7 @@ async function fill(server: TestServer, count: number, name: string, values: obj
   )
 }
 
-/** The cursors of the pages that were read since this was last asked. */
+/** Returns a function that returns the cursors read since its last call. */
 function readPages(page: Page): () => string[] {
   let cursors: string[] = []
   page.on('request', (request) => {
@@ -35,7 +35,7 @@ function readPages(page: Page): () => string[] {
   }
 }
 
-/** Goes through the list by so many pixels at a time, and notes what stands where: the ids by their places. */
+/** Scrolls through the list in steps of pixels, and returns the ids by their places. */
 async function walk(page: Page, step: number): Promise<Record<number, number>> {
   const seen = await page.evaluate(`(async () => {
     const box = document.querySelector('.grid-scroll')
@@ -106,7 +106,7 @@ onOneStore('postgres', 'a place in a long list', places, (server) => {
     await page.keyboard.press('End')
     await page.locator(`tr.current[data-id="${MANY - 500}"]`).waitFor()
     await eventually(async () => (await row(MANY - 500).getAttribute('aria-rowindex')) === `${MANY + 1}`)
-    // Upwards, nothing is left out; at the first row that is loaded, one waits for more.
+    // Upwards, no row is skipped; at the first loaded row, the cursor waits for more.
     const current = async () => Number(await page.locator('tr.current').getAttribute('data-id'))
     const passed = new Set<number>()
     for (let at = await current(); at > MANY - 620; at = await current()) {
@@ -135,14 +135,14 @@ onOneStore('postgres', 'a place in a long list', places, (server) => {
     await row(MIDDLE + 1).waitFor({ state: 'detached' })
     await expectSoon(() => row(MIDDLE + 2).getAttribute('aria-rowindex'), null)
 
-    // Into another page and back: to the same place.
+    // To another page and back: the list is at the same place.
     await row(MIDDLE + 4).click()
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.goBack()
     await row(MIDDLE + 4).waitFor()
     await expectSoon(topId, MIDDLE)
 
-    // What has no value stands at the end.
+    // Rows without a value are at the end.
     await page.getByRole('button', { name: 'Number', exact: true }).click()
     await row(MANY - 500).waitFor()
     await goTo('0')
@@ -161,7 +161,7 @@ onOneStore('postgres', 'a place in a long list', places, (server) => {
     const id = await firstBy('name >= "M"')
     await row(id).waitFor()
     await expectSoon(topId, id)
-    // However far one goes, a few pages are enough.
+    // However far the user goes, a few pages are enough.
     expect(reads).toBeLessThan(60)
     await close()
   })
@@ -198,7 +198,7 @@ onOneStore('postgres', 'a place in a long list', places, (server) => {
         async () => (await page.locator('.grid-scroll.behind').count()) === 0 && page.url().includes(address),
       )
       await page.locator('tr.current').waitFor()
-      // To the top, whose rows know their places.
+      // At the top, rows know their places.
       await eventually(() =>
         page.locator('.grid-scroll').evaluate((box) => {
           box.scrollTop = 0
@@ -228,8 +228,8 @@ onOneStore('sqlite', 'long lists', lines, (server) => {
     expect(await walk(page, -2000)).toEqual(all)
     const up = read()
     expect(up.length).toBe(new Set(up).size)
-    // Those that were still there are not read again: a thousand rows above what was looked at when the last page was
-    // read, which may be 350 rows above the end. Of the 16 pages, these are 8 at most, or 9 in part.
+    // Pages that were still in memory are not read again: those of a thousand rows above the view at the last read,
+    // which may be 350 rows above the end. Of the 16 pages, these are at most 8, or 9 in part.
     expect(down.length - up.length).toBeLessThanOrEqual(9)
     await close()
   })
@@ -252,7 +252,7 @@ onOneStore('sqlite', 'long lists', lines, (server) => {
     await page.keyboard.press('x')
     await page.getByText('2 selected').waitFor()
 
-    // Far above: what is gone leaves, and nothing that somebody looks at moves.
+    // Far up: removed rows disappear, and the rows in view do not move.
     await top(2900)
     const { y } = (await row(2910).boundingBox()) ?? {}
     await server.expect(200, 'DELETE', '/api/lines/3/')

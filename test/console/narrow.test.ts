@@ -39,7 +39,7 @@ const declaration = app({
   jobs: { nightly: { every: '0 3 * * *', run() {} } },
 })
 
-/** Words that no line can break by itself, everywhere. Answers the pages, each with what it shows once it is there. */
+/** Fills every field with words that cannot be wrapped. Returns the pages, each with a text that it comes to show. */
 async function fill(server: TestServer): Promise<Record<string, string>> {
   const word = 'Donaudampfschifffahrtsgesellschaftskapitaen'
   const create = (path: string, body: object) => server.expect(201, 'POST', `/api/${path}`, body)
@@ -73,7 +73,7 @@ async function fill(server: TestServer): Promise<Record<string, string>> {
   }
 }
 
-/** To be evaluated in a page: what can be scrolled sideways as a whole, and controls that are not in sight. */
+/** To be evaluated in a page: elements that scroll sideways as a whole, and controls that are out of sight. */
 const ASTRAY = `(() => {
   const shown = [...document.querySelectorAll('a, button, input, select, summary')].filter((one) =>
     one.checkVisibility({ visibilityProperty: true }) && one.closest('.diagram, .skip') === null)

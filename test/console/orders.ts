@@ -41,7 +41,7 @@ export const shop = withAdmins({
 export const EVIL = '<img src=x onerror="document.title=1">'
 export const COLUMNS = 'title,customer,status,amount,quantity,rush,due,site,tags,extra,address.city,agent'
 
-/** What is there at the beginning: hostile values in every field, and 300 orders below them. */
+/** The initial data: hostile values in every field, and 300 orders below them. */
 export async function fill(server: TestServer): Promise<void> {
   await server.member('staff', { email: 'nameless@example.com' })
   await server.expect(201, 'POST', '/api/customers/', [{ name: EVIL }, { name: 'Ada' }])

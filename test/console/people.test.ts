@@ -46,7 +46,7 @@ onOneStore(
       const secret = await factor.locator('code').innerText()
       await factor.getByLabel('Code', { exact: true }).fill(codesOf(secret)(0))
       await factor.getByRole('button', { name: 'Switch it on' }).click()
-      // A page that is renewed must not take the codes away.
+      // A refetch of the page must not remove the codes.
       const codes = await page.getByRole('dialog').locator('pre').innerText()
       await lookAway(page, '/api/auth/totp/')
       for (let time = 0; time < 2; time++) await page.keyboard.press('Escape')
@@ -73,13 +73,13 @@ onOneStore(
       await page.getByLabel('Current password').fill(ADMIN.password)
       await page.getByRole('button', { name: 'Set up an app' }).click()
       const secret = await page.locator('code').innerText()
-      // The code is in another app.
+      // The user looks up the code in another app.
       await lookAway(page)
       await page.getByLabel('Code', { exact: true }).fill(codesOf(secret)(0))
       await page.getByRole('button', { name: 'Switch it on' }).click()
       await page.getByRole('button', { name: 'I have saved them' }).click()
       await page.getByRole('button', { name: 'Sign out' }).click()
-      // A password that somebody was given, and that has expired.
+      // A temporary password that has expired.
       const { id } = await server.user('users', { email: 'old@example.com', name: 'Old' })
       const [row] = await server.query('SELECT password FROM users WHERE id = $1', Number(id))
       await server.context.temporary.mark('users', Number(id), String(row?.password))
@@ -96,7 +96,7 @@ onOneStore(
     })
 
     test('sign in with a passkey that they have made', async () => {
-      // Passkeys belong to a name, not to an address of a network.
+      // Passkeys belong to a host name, not to an IP address.
       const { token } = await server.user('users', { email: 'key@example.com', name: 'Kay' })
       const { page, open, close } = await openConsole(server, { token, host: 'localhost' })
       const protocol = await page.context().newCDPSession(page)
@@ -122,14 +122,14 @@ onOneStore(
       await page.getByText('Forgot your password?').click()
       await page.getByRole('button', { name: 'Send the link' }).click()
       await page.getByText('If there is an account with key@example.com').waitFor()
-      // The password does not stay on the page. An account that has none leaves it out.
+      // The password does not stay on the page. An account without one leaves it out.
       await expectSoon(() => passkeys.getByLabel('Current password').inputValue(), '')
       const sent = page.waitForRequest('**/api/auth/passkeys/options')
       await passkeys.getByLabel('Name of the device').fill('Another')
       await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
       expect((await sent).postDataJSON()).toEqual({})
       await passkeys.getByText('is required').waitFor()
-      // What cannot be removed says why.
+      // If it cannot be removed, the page says why.
       const refusal = { message: 'This is the last way to log in. Set a password first.', code: 'last_login' }
       const refuse = (route: Route) => route.fulfill({ status: 409, json: refusal })
       await page.route('**/api/auth/passkeys/*/', refuse, { times: 1 })
@@ -178,7 +178,7 @@ onOneStore(
       await expectSoon(() => page.getByRole('navigation').getByRole('link', { name: 'System' }).count(), 0)
       await page.getByRole('button', { name: 'Act as yourself again' }).click()
       await page.getByRole('navigation').getByRole('link', { name: 'System' }).waitFor()
-      // What was changed is told, though nobody sees it.
+      // The page says that a secret was changed, but not its value.
       await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: 'another horse battery' })
       await go(`/users/${id}`)
       await page.getByText('Password changed; its value is never shown').waitFor()

@@ -22,7 +22,7 @@ const PHONE = {
   },
 }
 
-/** To be evaluated in a page: whether it is wider than the screen, and what cannot be touched of all that lies on top. */
+/** To be evaluated in a page: whether it is wider than the screen, and the topmost controls that cannot be touched. */
 const OUT_OF_REACH = `(() => {
   const top = document.querySelector('dialog[open]') ?? document.querySelector('.menu:popover-open')
   const all = [...(top ?? document.body).querySelectorAll('button, select, input, a.button')]

@@ -27,7 +27,7 @@ onOneStore(
       await page.getByRole('link', { name: 'Attic with a view' }).waitFor()
       await server.expect(200, 'PATCH', `/api/rooms/${room.id}/`, { title: 'Cellar' })
       await page.getByRole('link', { name: 'Cellar' }).waitFor()
-      // While the server is away, the browser says so in its own words.
+      // While the server is down, the browser reports it in its own words.
       expect(complaints.filter((one) => !one.includes('ERR_'))).toEqual([])
       complaints.length = 0
       await close()
@@ -53,7 +53,7 @@ onOneStore(
       const notice = page.getByText('could not be brought up to date')
       const renew = async (api: string) => {
         await page.route(`**${api}*`, (route) => route.fulfill(refused))
-        // An answer that was on its way already is none of those that are refused.
+        // An answer that was under way already is not one of the refused ones, so this repeats.
         do await lookAway(page, api)
         while ((await notice.count()) === 0)
         await page.unrouteAll()
@@ -72,6 +72,6 @@ onOneStore(
       await close()
     })
   },
-  // The browser must find the server again where it was.
+  // The browser must find the server at the same port after a restart.
   { port: String(freePort()) },
 )

@@ -1,5 +1,5 @@
-// `npm run screenshots`: pictures of every page of the console, in light, dark and on a phone, in docs/images/console/.
-// The README shows some of them. Needs a Chromium, which comes with the packages.
+// `npm run screenshots`: takes pictures of every page of the console, in light, dark and on a phone, into
+// docs/images/console/. The README shows some of them. Needs a Chromium, which comes with the packages.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ try {
 }
 process.exit(0)
 
-/** Some weeks of a small hotel. Answers the pages to show: by name, their paths. */
+/** Creates some weeks of data of a small hotel. Returns the paths of the pages, by name. */
 async function fill(server: TestServer): Promise<Record<string, string>> {
   const create = (path: string, body: object) => server.expect(201, 'POST', `/api/${path}/`, body)
   const rooms = []
@@ -115,7 +115,7 @@ async function shoot(
 
 async function take(page: Page, look: string, name: string): Promise<void> {
   await page.waitForLoadState('load')
-  // Until its lists are there, and nothing moves any more.
+  // Waits until lists are loaded, and nothing moves any more.
   await page.waitForTimeout(1200)
   await page.screenshot({ path: join(folder, `${name}-${look}.png`) })
   console.log(`${name}-${look}.png`)

@@ -25,7 +25,7 @@ import { forUsers } from '../declarations.ts'
 const admins = entity({ login: { userType: 'admin' }, fields: { name: text({ max: 100, optional: true }) } })
 const adminsOnly = 'me.type == "admin"'
 
-/** Orders with a field of every type, what they refer to, and what refers to them. */
+/** Orders with a field of every type, their targets and their referrers. */
 export const shop = app({
   admins: 'admins',
   entities: {

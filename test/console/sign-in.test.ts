@@ -31,7 +31,7 @@ const declaration = app({
 
 const PASSWORD = 'four random words here'
 
-// What a browser does does not depend on the database.
+// The browser's part does not depend on the database.
 describe('ways into the console', () => {
   const provider = new TestProvider()
   const flags: Record<string, string> = {}
@@ -72,11 +72,11 @@ describe('ways into the console', () => {
     await page.getByRole('button', { name: 'Back to sign in' }).click()
     provider.users.set('vera', { email: 'vera@example.com', email_verified: true, name: 'Vera' })
     provider.user = 'vera'
-    // The provider remembers who was there.
+    // The provider would remember the last user.
     await page.context().clearCookies()
     await start.click()
     await page.getByRole('link', { name: 'Vera' }).waitFor()
-    // A callback that nobody has begun.
+    // A callback of a login that nobody has started.
     await page.goto(`${server.url}/api/auth/providers/test/callback?state=unknown&code=unknown`)
     await page.getByRole('alert').getByText('The login has expired').waitFor()
     await expectAccessible()
@@ -136,7 +136,7 @@ describe('ways into the console', () => {
     for (const path of ['/auth/account', '/rooms']) {
       await open('/')
       await page.getByRole('heading', { level: 1 }).waitFor()
-      // As the news of another tab do it. The page shows the next one before it hears of it.
+      // As a message of another tab does. The page already shows the next path before it hears of it.
       await page.evaluate(
         `(${KNOWN}.setQueryData(['me'], null), history.pushState(null, '', '/console${path}'))`,
       )

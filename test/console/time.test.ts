@@ -37,7 +37,7 @@ onOneStore('postgres', 'operations in the console', hotel, (server) => {
     const { page } = console
     await console.open('/operations')
     await page.getByText('created 12 bookings').waitFor()
-    // Somebody else deletes it: that appears by itself.
+    // Somebody else deletes it: the page shows that by itself.
     await server.expect(200, 'DELETE', `/api/customers/${id}/`)
     const row = page.getByRole('listitem').filter({ hasText: 'and 12 more' }).first()
     await row.getByRole('link', { name: HOSTILE }).waitFor()
@@ -87,7 +87,7 @@ onOneStore('postgres', 'operations in the console', hotel, (server) => {
     await console.expectAccessible()
     await dialog.getByLabel('Leave these as they are, and undo the rest').check()
     await dialog.getByRole('heading', { name: 'Is changed back (1)' }).waitFor()
-    // In between somebody changes something else that it would set back: it is shown anew, and nothing is done.
+    // Somebody changes another value that the undo would set: the preview is shown again, and nothing is done.
     await server.expect(200, 'PATCH', `/api/bookings/${two.id}/`, { guests: 4 })
     await dialog.getByRole('button', { name: 'Undo the rest' }).click()
     await dialog.getByText('The data has changed since you opened this.').waitFor()
@@ -160,7 +160,7 @@ onOneStore('sqlite', 'time in the console', hotel, (server) => {
     await dialog.getByRole('button', { name: 'Undo', exact: true }).click()
     await page.getByText('Undone.').waitFor()
     expect((await server.expect(200, 'GET', `/api/customers/${id}/`)).name).toBe('One')
-    // Undos are told as what they take back, and those of undos as what they do again.
+    // An undo is described by what it takes back, and an undo of an undo by what it does again.
     const rows = page.locator('li.operation')
     await rows.filter({ hasText: 'took back 2 operations' }).waitFor()
     const undoNewest = async () => {
@@ -176,7 +176,7 @@ onOneStore('sqlite', 'time in the console', hotel, (server) => {
     await expectSoon(async () => (await rows.allInnerTexts()).filter((one) => one.includes('“')).length, 3)
     const told = (await rows.allInnerTexts()).slice(0, 3).map((one) => /(took|redid)[^”]*”/.exec(one)?.[0])
     expect(told).toEqual(['took back “changed One”', 'redid “changed One”', 'took back “changed One”'])
-    // The last change of one's own that is not taken back is the create.
+    // The user's last change that is not taken back is the create.
     await page.keyboard.press('Control+k')
     await page.keyboard.type('undo your last')
     await page.keyboard.press('Enter')
@@ -214,7 +214,7 @@ onOneStore('sqlite', 'overview and trash in the console', hotel, (server) => {
     await page.getByRole('heading', { name: 'Nothing is deleted' }).waitFor()
     expect((await server.expect(200, 'GET', '/api/bookings/?count=1')).total).toBe(12)
 
-    // A purge asks for the name, and only then does it.
+    // A purge asks for the name first.
     await server.expect(200, 'DELETE', `/api/customers/${id}/`)
     await page.getByRole('button', { name: 'Purge <img' }).first().click()
     const purge = dialog.getByRole('button', { name: 'Purge for good' })

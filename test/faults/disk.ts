@@ -7,18 +7,18 @@ const MIB = 1024 * 1024
 const EXT4_IOC_SHUTDOWN = 0x8004587d
 const NO_LOG_FLUSH = 2
 
-/** Runs a command of the system, which must succeed. */
+/** Runs a system command, which must succeed. */
 function sh(...command: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(command)
   if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${stderr}`)
   return stdout.toString().trim()
 }
 
-/** An ext4 file system of its own, on a loop device, whose image lies in memory. */
+/** An ext4 file system on a loop device, whose image is in memory. */
 export class Disk {
   readonly #folder = newFolder()
   readonly #device: string
-  /** Where it is mounted. */
+  /** The mount point. */
   readonly path = join(this.#folder, 'mounted')
 
   constructor() {
@@ -39,10 +39,10 @@ export class Disk {
       'size=4',
       empty,
     )
-    // Every block has its space, the journal of the file system above all.
+    // Space is allocated for every block, above all for the journal of the file system.
     sh('cp', '--sparse=never', empty, this.#image)
     this.#device = sh('losetup', '--find', '--show', this.#image)
-    // The loop driver takes a write that it could do in part for one that succeeded: each block by itself.
+    // The loop driver reports a partial write as a success, so each block is written alone.
     writeFileSync(`/sys/block/${basename(this.#device)}/queue/max_sectors_kb`, '4')
     this.mount()
   }
@@ -68,7 +68,7 @@ export class Disk {
       Bun.sleepSync(100)
   }
 
-  /** As if the power were gone at once: what was not synced is lost. Nothing can be written until it is mounted again. */
+  /** Simulates a power cut: unsynced data is lost. Nothing can be written until it is mounted again. */
   cutPower(): void {
     const { symbols } = dlopen('libc.so.6', { ioctl: { args: ['i32', 'u64', 'ptr'], returns: 'i32' } })
     const descriptor = openSync(this.path, 'r')
@@ -77,7 +77,7 @@ export class Disk {
     if (failed !== 0) throw new Error('the file system could not be shut down')
   }
 
-  /** Takes away the space behind blocks that are free: writes to them fail when the system gets to them, not before. */
+  /** Removes the space behind free blocks: writes to them fail only when the system writes them back. */
   failNewBlocks(): void {
     sh('sync', '-f', this.path)
     const block = Number(/Block size:\s+(\d+)/.exec(sh('dumpe2fs', '-h', this.#device))?.[1])
@@ -90,13 +90,13 @@ export class Disk {
     this.#fill()
   }
 
-  /** There is space again. */
+  /** Makes space available again. */
   heal(): void {
     rmSync(this.#filler, { force: true })
   }
 
   remove(): void {
-    // Whoever was killed may still be on its way out.
+    // A killed process may still be exiting.
     for (const command of [
       ['umount', this.path],
       ['losetup', '--detach', this.#device],

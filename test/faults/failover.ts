@@ -1,5 +1,5 @@
-// npm run test:faults: a PostgreSQL primary with a synchronous standby is lost under load, again and again.
-// TAKEBACK_TEST_RUNS says how many rounds of each.
+// npm run test:faults: loses a PostgreSQL primary with a synchronous standby under load, again and again.
+// TAKEBACK_TEST_RUNS is the number of rounds of each.
 import { test } from 'bun:test'
 import { failOver, type Loss } from '../failover.ts'
 

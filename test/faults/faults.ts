@@ -1,5 +1,5 @@
-// npm run test:faults: what happens to a server when its disk fails. Needs Linux, root, and ext4 on loop devices
-// (`mkfs.ext4`, `dumpe2fs`, `losetup`, `fallocate`), and strace. TAKEBACK_TEST_RUNS says how many rounds of each.
+// npm run test:faults: checks what happens to a server when its disk fails. Needs Linux, root, and ext4 on loop devices
+// (`mkfs.ext4`, `dumpe2fs`, `losetup`, `fallocate`), and strace. TAKEBACK_TEST_RUNS is the number of rounds of each.
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
@@ -24,13 +24,13 @@ afterEach(() => disk.remove())
 
 type Server = Awaited<ReturnType<typeof serve>>
 
-/** Titles of rooms that were acknowledged. */
+/** Writes rooms, and records the titles that were acknowledged. */
 class Writes {
   readonly acknowledged = new Set<string>()
   #serial = 0
   #cut = false
 
-  /** Who would be answered after a real power cut? */
+  /** After a real power cut nobody would be answered, so later answers do not count. */
   cutPower(): void {
     this.#cut = true
     disk.cutPower()
@@ -42,7 +42,7 @@ class Writes {
     this.#cut = false
   }
 
-  /** Writes until told to stop, or until nobody answers with a 201 any more. */
+  /** Writes until told to stop, or until the server answers with anything but 201. */
   async run(server: Server, until: () => boolean): Promise<void> {
     const headers = await login(server.url)
     await Promise.all(Array.from({ length: 4 }, () => this.#client(server.url, headers, until)))
@@ -63,7 +63,7 @@ class Writes {
     }
   }
 
-  /** Those that are no longer there. */
+  /** Returns the acknowledged titles that are lost. */
   lost(): string[] {
     const database = new Database(file)
     const rows = database.query('SELECT "title" FROM "rooms"').values()

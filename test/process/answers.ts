@@ -1,6 +1,6 @@
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 
-/** What a page cannot know, and what may stand in its place. */
+/** Values that a page cannot know, and what it may show instead. */
 const VOLATILE: Readonly<Record<string, { readonly found: string; readonly allowed: string }>> = {
   id: { found: UUID, allowed: UUID },
   time: { found: '\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z', allowed: '\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z' },
@@ -15,8 +15,8 @@ const ANY = new RegExp(KINDS.map((kind) => `(?<${kind}>${VOLATILE[kind]?.found})
 const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /**
- * Whether a command has answered what the page says. `…` stands for anything, a line of it for any lines. Operations
- * have other ids each time: `known` keeps which id of the page is which of this run.
+ * Whether a command has answered as documented. `…` stands for anything, and alone on a line for any lines. Ids of
+ * operations differ each time: `known` maps those of the page to those of this run.
  */
 export function answersAs(output: string, documented: string, known: Map<string, string>): boolean {
   const fresh: string[] = []
@@ -43,7 +43,7 @@ export function answersAs(output: string, documented: string, known: Map<string,
   }
 }
 
-/** A command of a page, with the ids of this run. */
+/** Returns a command of a page, with the ids of this run. */
 export function withKnown(command: string, known: ReadonlyMap<string, string>): string {
   return command.replace(new RegExp(UUID, 'g'), (id) => known.get(id) ?? id)
 }

@@ -37,10 +37,10 @@ async function call(url: string, method: string, path: string, body?: object, to
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** Between two writes: a backup takes as long as dozens of them. */
+/** The pause between two writes: a backup takes as long as dozens of writes. */
 const PAUSE_MS = 5
 
-/** Makes rooms until it is told to stop, and knows which of them were acknowledged. */
+/** Creates rooms until stopped, and records which were acknowledged. */
 class Writer {
   readonly acknowledged: string[] = []
   #stopped = false
@@ -68,7 +68,7 @@ class Writer {
 const titlesIn = async ({ query }: TestDatabase) =>
   (await query('SELECT title FROM rooms ORDER BY id')).map(({ title }) => String(title))
 
-/** Every Entity has the version that its last change made, and the rows are those of the journal. */
+/** Expects each Entity at the version of its last change, and rows that equal the journal. */
 async function expectAgreement({ query }: TestDatabase): Promise<void> {
   const [row] = await query(
     `SELECT (SELECT count(*) FROM rooms) AS rooms, (SELECT count(*) FROM takeback_journal WHERE entity = 'rooms' AND kind = 'create') AS made`,
@@ -114,9 +114,9 @@ onEveryStoreByHand('takeback backup', (store) => {
       expect(restored.out).toMatch(new RegExp(`^ {2}rooms +${titles.length.toLocaleString('en')}$`, 'm'))
       await expectAgreement(target)
       const again = await serve(['--config', example, '--database', target.url])
-      // The secret came along: the token is still one, and ids go on.
+      // The secret was copied: the token is still valid, and ids continue.
       const next = await call(again.url, 'POST', 'rooms/', { title: 'next', beds: 1 }, token)
-      // Where numbers are given outside of transactions, some may be left out.
+      // If ids are assigned outside of transactions, some may be skipped.
       expect(next.id).toBeGreaterThan(titles.length)
       await again.end()
     }
@@ -152,7 +152,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     for (const name of old) utimesSync(join(folder, name), before, before)
     const file = join(folder, 'mine.db')
     expect((await runHere(['backup', '--to', file, '--database', database.url])).code).toBe(0)
-    // Those of other names may be anybody's.
+    // Files with other names may belong to anybody.
     expect(readdirSync(folder).sort()).toEqual([...young, 'mine.db', 'other.db.7.partial'].sort())
   })
 
@@ -175,7 +175,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     const [file, sound] = [join(folder, 'file'), join(folder, 'sound.db')]
     writeFileSync(file, '')
     expect((await runHere(['backup', '--to', sound, '--database', database.url])).code).toBe(0)
-    // No folder can be made below a file, and nothing at all in /proc.
+    // A folder cannot be created below a file, and nothing at all in /proc.
     for (const place of [join(file, 'x.db'), '/proc/x.db'])
       for (const command of [
         ['backup', '--to', place, '--database', database.url],
@@ -325,7 +325,7 @@ describe('a backup', () => {
       ),
       { numRuns: runs(60) },
     )
-    // In every place that names the hash.
+    // Everywhere the hash is named.
     for (let at = bytes.indexOf('backup hash'); at >= 0; at = bytes.indexOf('backup hash', at + 1)) {
       const damaged = Buffer.from(bytes)
       damaged[at] = 0x62 ^ 1
@@ -369,7 +369,7 @@ describe('a backup', () => {
     writeFileSync(join(folder, 'notes.txt'), '')
     const other = await makeOne()
     writeFileSync(name(8), other.bytes)
-    // The clock was wrong: the newest one has the smallest name.
+    // The clock was wrong: the newest backup has the smallest name.
     expect(await dropBackups(folder, 2, name(1))).toEqual([name(3), name(2)])
     expect(await dropBackups(folder, 1, name(1))).toEqual([name(5)])
     expect(readdirSync(folder).sort()).toEqual(

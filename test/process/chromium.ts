@@ -3,13 +3,13 @@ import { type Browser, chromium as playwright } from 'playwright-core'
 
 let browser: Promise<Browser> | undefined
 
-/** One browser for all test files of a process. It ends with the process, as the pipe between them does. */
+/** Returns one browser for all test files of a process. It ends with the process, because their pipe closes. */
 export function theBrowser(): Promise<Browser> {
   browser ??= openChromium()
   return browser
 }
 
-/** A real browser. The package's own options are for functions in the cloud. */
+/** Opens a real browser. The package's own options are for cloud functions. */
 export async function openChromium(): Promise<Browser> {
   return playwright.launch({
     executablePath: await chromium.executablePath(),

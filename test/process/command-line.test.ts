@@ -104,7 +104,7 @@ test('init writes a config that serves at once, far from any node_modules, and n
   const server = await serve([], { cwd: join(folder, 'shop') })
   expect((await fetch(`${server.url}/api/health`)).status).toBe(200)
   expect(existsSync(join(folder, 'shop', 'data', 'takeback.db'))).toBe(true)
-  server.child.kill('SIGINT') // as a terminal does, to all at once
+  server.child.kill('SIGINT') // like a terminal, which signals all processes at once
   expect(await server.end('SIGINT')).toBe(0)
 })
 
@@ -175,7 +175,7 @@ test('user add, with and without a running server, from a flag and from a pipe',
     [['users', 'c@example.com', '--set', 'x'], '--set takes name=value'],
     [['users', 'c@example.com', '--set', 'name=x'], 'No password was given'],
   ] as const) {
-    // Who gives no password may be asked for one.
+    // Without a password, it may ask for one.
     const command = ['user', 'add', ...words, ...args]
     const { code, err } = await (command.includes('--password') ? runHere(command) : run(command))
     expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])

@@ -12,7 +12,7 @@ export default app({ entities: { rooms: entity(rooms) }, routes: { 'POST /api/en
 const rooms = (fields: string) => `import { everyone, integer, text } from 'takeback'
 export const rooms = { fields: { ${fields} }, access: { read: everyone, create: everyone } }`
 
-/** A project in a new folder. `change` writes other fields of its rooms. */
+/** Creates a project in a new folder. `change` writes other fields of its rooms. */
 async function newProject(fields: string) {
   const folder = newFolder()
   await Bun.write(join(folder, 'takeback.config.ts'), config)
@@ -27,7 +27,7 @@ async function newProject(fields: string) {
 
 type Project = Awaited<ReturnType<typeof newProject>>
 
-/** `said()` is all that dev and its servers have printed, `urls()` where they have listened. */
+/** `said()` is everything that dev and its servers have printed, `urls()` their addresses. */
 function listen(said: () => string) {
   const urls = () => [...said().matchAll(/http:\/\/127\.0\.0\.1:\d+(?=,)/g)].map(([url]) => url)
   const post = async (body: object) => {
@@ -50,7 +50,7 @@ function startDev({ folder, config, database }: Project, more: readonly string[]
   return { child, gather, ...listen(() => said) }
 }
 
-/** The same at a terminal, where it can ask. */
+/** Starts dev at a terminal, where it can ask questions. */
 function startDevAtTerminal({ folder, config, database }: Project) {
   let said = ''
   const terminal = new Bun.Terminal({
@@ -98,13 +98,13 @@ test('dev restarts when a file changes: additions at once, the rest only if aske
     expect(said()).toContain('safe     rooms.beds is new, and empty in existing rows')
     expect(await post({ title: 'a', beds: 2 })).toBe(201)
 
-    // A mistake is shown, and the server goes on.
+    // A mistake is shown, and the server keeps running.
     change('title: txt()')
     await eventually(() => said().includes('The server keeps running with the previous declaration.'))
     expect(said()).toContain('cannot be loaded')
     expect(await post({ title: 'b', beds: 2 })).toBe(201)
 
-    // So does one that takes something away, as long as nobody agrees.
+    // It also keeps running if a change removes something and nobody has agreed.
     change('title: text()')
     await eventually(() => said().includes('there is no terminal to ask on: start with --yes'))
     expect(said()).toContain('aside    rooms.beds is no longer declared')
@@ -134,13 +134,13 @@ test('a question is withdrawn when the declaration changes: what was not shown i
     terminal.write('y\n')
     await eventually(() => urls().length === 2)
     expect(await post({ title: 'a', beds: 2 })).toBe(201)
-    // An older declaration is one to agree to, too.
+    // A return to an older declaration asks for agreement, too.
     project.change('title: text(), beds: integer({ optional: true }), floor: integer({ optional: true })')
     await eventually(() => questions() === 3)
     terminal.write('y\n')
     await eventually(() => urls().length === 3)
     expect(await post({ title: 'a', beds: 2, floor: 1 })).toBe(201)
-    // Ctrl-C at a question ends it as ever.
+    // Ctrl-C at a question ends it, as always.
     project.change('title: text()')
     await eventually(() => questions() === 4)
     terminal.write('\x03')

@@ -11,9 +11,9 @@ import { linkCommand, must, network, PACK, pack, quickNpx, unpack } from './pack
 import { example, newFolder, root } from './process.ts'
 import { Typist } from './typist.ts'
 
-/** What a terminal is sent to draw a line anew. */
+/** The escape sequence that clears a line of a terminal. */
 const CLEARED = '\x1b[K'
-/** With what the first start on a database ends. */
+/** The end of what the first start on a database prints. */
 const FIRST = '# taken back'
 const POSTGRES = 'postgres://user:password@host/name'
 const open: Reader[] = []
@@ -21,10 +21,10 @@ afterEach(async () => {
   for (const reader of open.splice(0)) await reader.close()
 })
 
-/** Somebody with a project of their own, who types in what a page says, and compares the answers. */
+/** A reader with a project, who types the commands of a page, and compares the answers. */
 class Reader {
   readonly folder = newFolder()
-  /** Ids of operations: those of the page, and those of this run. */
+  /** Ids of operations on the page, and those of this run. */
   readonly #known = new Map<string, string>()
   #typist = this.#sitDown()
   postgres = ''
@@ -81,7 +81,7 @@ class Reader {
     return text === '' ? undefined : JSON.parse(text)
   }
 
-  /** Types all of a block. Where the page shows an answer, it must be that. */
+  /** Types all commands of a block. If the page shows an answer, the output must match it. */
   async type(block: Block | undefined): Promise<void> {
     if (block === undefined) throw new Error('there is no such block')
     for (const { command, answer } of commandsOf(block)) {
@@ -120,7 +120,7 @@ class Reader {
 const typedIn = (page: string) =>
   blocksOf(page).filter(({ language }) => ['sh', 'console'].includes(language))
 
-/** How each page is read: what was there before, and what happens between its blocks. */
+/** How each page is read: what exists before, and what happens between its blocks. */
 const stories: Record<string, () => Promise<void>> = {
   async 'docs/queries.md'() {
     const reader = new Reader()
@@ -204,7 +204,7 @@ ${more}
 void choice
 `
 
-/** A room, and bookings of it with these numbers of guests. */
+/** Creates a room, and bookings with these numbers of guests. */
 async function addBookings(
   reader: Reader,
   guests: Record<string, number[]>,
@@ -219,7 +219,7 @@ async function addBookings(
     }
 }
 
-/** As the page tells it. */
+/** Does what the page tells about an agent. */
 async function letAnAgentLoose(reader: Reader): Promise<void> {
   const agent = { email: 'agent@example.com', password: 'correct horse battery' }
   await reader.call('POST', 'admins/', agent)
@@ -239,7 +239,7 @@ describe.skipIf(!tools)('the commands of the docs, typed in', () => {
   for (const [page, read] of Object.entries(stories)) test(page, read)
 
   test('are all there is', () => {
-    // These two have tests of their own.
+    // These two have their own tests.
     const others = ['README.md', 'docs/first-app.md']
     const typed = pages.filter((page) => !others.includes(page) && typedIn(page).length > 0)
     expect(typed).toEqual(Object.keys(stories).sort())
@@ -277,7 +277,7 @@ async function expectHealthy(
   return port
 }
 
-/** An empty folder, in which the commands above the Dockerfile were typed. */
+/** Makes a folder, and types the commands above the Dockerfile in it. */
 async function makeShop(): Promise<string> {
   const folder = join(newFolder(), 'shop')
   mkdirSync(folder)
@@ -330,7 +330,7 @@ function tarballIn(folder: string): string {
   return readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
 }
 
-/** As it would run while the image is built: by root, without a user called node. */
+/** Runs a script of the Dockerfile as an image build would: as root, without a user called node. */
 function build(image: string, script: string): void {
   const me = must(image, 'id -un').trim()
   if (!network) {

@@ -19,7 +19,7 @@ async function tokenOf(url: string): Promise<string> {
 onEveryStoreByHand('a server that is told to stop', (store) => {
   test('first drains: health is 503, and all else is served on connections that end', async () => {
     const { database, args } = await prepared(store)
-    // As a service runs it: by its own default.
+    // As a service runs it: with the default drain.
     const server = await serve([...args, '--log', 'json'], { direct: true, env: { TAKEBACK_DRAIN: '' } })
     const token = await tokenOf(server.url)
     const ask = async (method: string, path: string, body?: unknown) => {
@@ -108,7 +108,7 @@ test('requests that come while a server starts wait for it', async () => {
       }),
     )
   const early = answers()
-  // Sent, and not answered.
+  // Sent, but not answered yet.
   expect(await Promise.race([early, Bun.sleep(300).then(() => 'waits')])).toBe('waits')
   await sql.unsafe('ROLLBACK')
   const first = await early

@@ -4,11 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { eventually, isDeep, onEveryStoreByHand } from '../harness.ts'
 import { FULL_POOL, login, prepared, run, serve } from './process.ts'
 
-/** How often a server is killed, and how many writes it has answered before. */
+/** How often a server is killed, and after how many answered writes. */
 const ROUNDS = isDeep ? 10 : 3
 const WRITES = 20
 
-/** What can be done to a file, and seen in it. */
+/** Makes a database file whose bytes can be changed and inspected. */
 async function preparedFile(): Promise<{ file: string; args: string[] }> {
   const { database, args } = await prepared('sqlite')
   return { file: database.url.replace(/^sqlite:/, ''), args }
@@ -46,7 +46,7 @@ onEveryStoreByHand('the end of a server', (store) => {
       await Promise.all(clients)
       await server.child.exited
     }
-    // One statement, for a database of its own may still be at what the server asked of it last.
+    // One statement, because a remote database may still be running the server's last one.
     const rows = await database.query(
       `SELECT r.id, r.title, j.data FROM rooms r
        FULL JOIN (SELECT * FROM takeback_journal WHERE entity = 'rooms') j ON j.entity_id = r.id`,
@@ -57,7 +57,7 @@ onEveryStoreByHand('the end of a server', (store) => {
     expect(lost).toEqual([])
     expect(rows.filter(({ title, data }) => title !== JSON.parse(String(data))?.title)).toEqual([])
     expect(rows).toHaveLength(titles.size)
-    // The file is written by the process that was killed; a server of its own answers for its files itself.
+    // The killed process wrote the file itself; a database server looks after its own files.
     if (store === 'sqlite') {
       expect(await database.query('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
       expect(await database.query('PRAGMA foreign_key_check')).toEqual([])
@@ -139,7 +139,7 @@ onEveryStoreByHand('the end of a server', (store) => {
           else cut.push(response.status)
           await response.text()
         } catch (error) {
-          // Refused is what a server that no longer listens does; anything else was cut off.
+          // A refused connection means that the server no longer listens; anything else was cut off.
           if (/REFUSED/i.test((error as { code?: string }).code ?? '')) return
           cut.push((error as { code?: string }).code)
           return

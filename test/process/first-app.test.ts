@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 beforeAll(buildLibrary)
 
-/** What the first commands make, without the registry: npm links a folder, and installs none of its packages. */
+/** Does what the first commands of the page do, without the registry: npm links a folder without its packages. */
 function makeProject(): string {
   const around = newFolder()
   const folder = join(around, 'shopping')
@@ -69,7 +69,7 @@ test('docs/first-app.md, typed in: two people share a list, and one takes back w
   leave.push(() => typist.close())
   const { url } = await typist.start(serve.replace('http://localhost:5173', "'*'"))
   for (const name of ['index.html', 'page.ts']) write(name, url)
-  // As an editor would: with the settings that init has made.
+  // As an editor would: with the settings that init has written.
   must(folder, `"${join(root, 'node_modules', '.bin', 'tsc')}" -p . --checkers 1`)
   const shown = await typist.start(bundle.replace('--port 5173', '--port 0'), /url: (http:\S+)/)
 

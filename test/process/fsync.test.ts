@@ -57,7 +57,7 @@ test.skipIf(!strace)('nothing is acknowledged before the log was synced', async 
       body: JSON.stringify({ title: `room ${n}`, beds: 1 }),
     })
     expect(status).toBe(201)
-    // The trace may be written a moment later; that it never is would be the fault.
+    // The trace may be written a moment later; the fault would be that it never is.
     await eventually(() => synced() > before)
   }
   // A signal to strace would not reach the server.

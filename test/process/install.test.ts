@@ -24,7 +24,7 @@ beforeAll(async () => {
   tarball = await pack()
 })
 
-/** What Node sees of it. */
+/** The exports that Node sees. */
 const IMPORT = `import * as all from 'takeback'
 import { connect } from 'takeback/client'
 import { takebackCollection } from 'takeback/tanstack-db'
@@ -33,13 +33,13 @@ console.log(Object.keys(all).join())
 console.log(all.text({ max: 3 }).max)
 console.log(typeof connect, typeof takebackCollection, typeof testApp)`
 
-/** What somebody does with it on the first evening. */
+/** Tries what a new user does on the first evening. */
 async function tryOut(folder: string): Promise<void> {
   const command = 'node node_modules/takeback/bin/takeback.js'
   expect(must(folder, `${command} --version`).trim()).toBe(pkg.version)
   expect(must(folder, `${command} init`)).toContain('npx takeback serve')
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  // What it checks does not depend on what it writes.
+  // The type check does not depend on what is written.
   const declarations = '--declaration --emitDeclarationOnly --noEmit false --outDir out'
   expect(must(folder, `"${tsc}" --checkers 1 ${declarations}`)).toBe('')
   writeFileSync(join(folder, 'import.mjs'), IMPORT)
@@ -190,7 +190,7 @@ test('what was built is not built again, unless it would be something else', () 
     expect([more, isBuilt()]).toEqual([more, false])
     rmSync(join(folder, more))
   }
-  // The console is made from the same sources, and is none of them.
+  // The console is built from the same sources, but is not one of them.
   mkdirSync(join(folder, 'console', 'dist'))
   writeFileSync(join(folder, 'console', 'dist', 'assets.js'), '')
   expect(isBuilt()).toBe(true)

@@ -50,7 +50,7 @@ onEveryStoreByHand('several servers on one database', (store) => {
       for (const _ of urls) expect((await call('GET', '/api/auth/me')).status).toBe(200)
       expect((await call('POST', '/api/auth/logout')).status).toBe(204)
       const statuses = () => Promise.all(urls.map(async () => (await call('GET', '/api/auth/me')).status))
-      // A file is looked at once in a millisecond; a server elsewhere is relied on for half a second.
+      // A file is checked once per millisecond; the state of a remote database is cached for half a second.
       if (store === 'sqlite') await Bun.sleep(2)
       else await eventually(async () => (await statuses()).every((status) => status === 401))
       expect(await statuses()).toEqual([401, 401, 401])

@@ -5,7 +5,7 @@ import { eventually } from '../harness.ts'
 import { freePort } from '../ports.ts'
 import { newFolder, prepared, takeback } from './process.ts'
 
-/** A server whose standard output goes where the shell sends it. */
+/** Starts a server whose standard output is redirected by the shell. */
 async function serveTo(output: string) {
   const { database, args } = await prepared('sqlite')
   const port = freePort()

@@ -5,7 +5,7 @@ import { example, newFolder, run, serve } from './process.ts'
 
 const DATABASE = ['--config', example, '--database', 'sqlite::memory:']
 
-/** The whole life of a room, and what else reads and writes. */
+/** Goes through the whole life of a room, and makes other reads and writes. */
 async function use(url: string, password: string): Promise<void> {
   const send = (method: string, path: string, body?: object, token?: string) =>
     fetch(`${url}/api/${path}`, {

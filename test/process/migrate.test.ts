@@ -172,7 +172,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       await Bun.sleep(150 + round * 100 + Math.random() * 100)
       child.kill('SIGKILL')
       await child.exited
-      // A database of its own may take a moment to notice.
+      // A database server may take a moment to notice.
       const plan = await runHere(migrate(1, '--json'))
       expect([plan.code, [0, 3]]).toEqual([0, expect.arrayContaining([JSON.parse(plan.out).safe])])
     }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import pkg from '../../package.json'
 import { commandLine, newFolder, root } from './process.ts'
 
-/** Whether tests may ask the npm registry. */
+/** Whether tests may use the npm registry. */
 export const network = process.env.TAKEBACK_TEST_NETWORK === '1'
 
 interface Ended {
@@ -20,17 +20,17 @@ export function sh(cwd: string, script: string, env: Record<string, string> = {}
   return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
 }
 
-/** Runs to a good end, and gives what it said. */
+/** Runs a script, which must succeed, and returns its output. */
 export function must(cwd: string, script: string, env: Record<string, string> = {}): string {
   const { code, out, err } = sh(cwd, script, env)
   if (code !== 0) throw new Error(`${script}\n${out}${err}`)
   return out
 }
 
-/** How docs/instances.md packs it, from a folder beside it. */
+/** The command with which docs/instances.md packs it, from a folder beside it. */
 export const PACK = 'npm pack --pack-destination . ../takeback'
 
-/** The package as it would be published. Packed once for all processes of a run: it takes a core for eight seconds. */
+/** Packs the package as it would be published, once for all processes: it takes eight seconds of processor time. */
 export async function pack(): Promise<string> {
   const shared = join(process.env.TAKEBACK_TEST_FOLDER ?? newFolder(), 'packed')
   const packed = join(shared, `takeback-${pkg.version}.tgz`)
@@ -40,7 +40,7 @@ export async function pack(): Promise<string> {
       try {
         renameSync(packBeside(), packed)
       } catch (error) {
-        // The next one tries it again, and says what is wrong, too.
+        // The next process tries again, and reports the error, too.
         rmSync(shared, { recursive: true })
         throw error
       }
@@ -48,7 +48,7 @@ export async function pack(): Promise<string> {
   }
 }
 
-/** Makes a folder, unless another process has made it. */
+/** Makes a folder. Returns false if another process has made it already. */
 function isFirstAt(folder: string): boolean {
   try {
     mkdirSync(folder)
@@ -66,7 +66,7 @@ function packBeside(): string {
   return join(beside, 'shop', readdirSync(join(beside, 'shop'))[0] ?? '')
 }
 
-/** The package as npm unpacks it, with or without the packages that it needs beside it. */
+/** Unpacks the package as npm does, with or without the packages that it needs. */
 export function unpack(tarball: string, folder: string, { complete }: { complete: boolean }): void {
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, 'takeback'), { recursive: true })
@@ -79,15 +79,15 @@ export function unpack(tarball: string, folder: string, { complete }: { complete
   linkCommand(folder)
 }
 
-/** What \`npx takeback\` finds. */
+/** Links the command that `npx takeback` runs. */
 export function linkCommand(folder: string): void {
   mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
   symlinkSync(join('..', 'takeback', 'bin', 'takeback.js'), join(folder, 'node_modules', '.bin', 'takeback'))
 }
 
 /**
- * A PATH with an `npx` that takes an eighth of the time for `npx takeback`. All else goes to the one that comes with npm,
- * with which the README is typed in.
+ * Returns a PATH with an `npx` that takes an eighth of the time for `npx takeback`. It passes everything else to npm's
+ * own, with which the README is typed.
  */
 export function quickNpx(): string {
   const folder = newFolder()

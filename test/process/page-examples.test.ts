@@ -5,7 +5,7 @@ import { example, newFolder, serve } from './process.ts'
 const tools = ['bash', 'curl'].every((tool) => Bun.which(tool) !== null)
 if (!tools) console.warn('skipped: the examples of the reference page need bash and curl')
 
-/** What the page says under each call, by the name of its operation. */
+/** Returns the examples on the page, by the name of the operation. */
 function examplesIn(page: string): Map<string, string> {
   const found = [
     ...page.matchAll(
@@ -20,7 +20,7 @@ function textOf(markup: string): string {
   return markup.replace(/<[^>]+>/g, '').replace(/&(#?\w+);/g, (_, name: string) => entities[name] ?? '')
 }
 
-/** First what others refer to, then what there is to see, then what ends something. */
+/** Orders the calls: first targets of references, then reads, then calls that end something. */
 function rank(id: string): number {
   const made = ['createCountries', 'createUsers', 'createAdmins', 'createRooms', 'createBookings']
   if (made.includes(id)) return made.indexOf(id)
@@ -29,8 +29,8 @@ function rank(id: string): number {
 }
 
 /**
- * Examples that cannot succeed as they stand: nobody has that password, link, code or passkey, no operation, session or key
- * has that id, and the example has neither providers nor second factors.
+ * Examples that cannot succeed as they are: nobody has that password, link, code or passkey, no operation, session or
+ * key has that id, and the example has neither providers nor second factors.
  */
 const REFUSED: Record<string, number> = {
   changePassword: 422,
@@ -65,7 +65,7 @@ const REFUSED: Record<string, number> = {
   resendWebhook: 404,
 }
 
-/** The examples of one type all have the same values, of which some must be unique. */
+/** All examples of a type have the same values, and some must be unique. */
 const isTaken = (answer: string) => /"errors":\{("[^"]+":\["is taken[^\]]*\],?)+\}/.test(answer)
 
 describe.skipIf(!tools)('the reference page', () => {
@@ -91,7 +91,7 @@ describe.skipIf(!tools)('the reference page', () => {
       })
       return (await answer.json()) as { token: string }
     }
-    // Not the first admin: the examples change that one.
+    // Another admin than the first, whom the examples change.
     const keeper = { email: 'keeper@example.com', password: 'correct horse battery' }
     await post('admins/', keeper, (await post('auth/login', { email: 'admin@example.com', password })).token)
     const examples = examplesIn(await (await fetch(`${server.url}/docs`)).text())
@@ -103,7 +103,7 @@ describe.skipIf(!tools)('the reference page', () => {
     const wrong: unknown[] = []
     let { token } = await post('auth/login', keeper)
     for (const [id, command] of [...examples].sort(([a], [b]) => rank(a) - rank(b))) {
-      // Some end the token that they are sent with.
+      // Some calls end the token that they are sent with.
       const headers = { Accept: 'application/json', Authorization: `Bearer ${token}` }
       if (!(await fetch(`${server.url}/api/auth/me`, { headers })).ok)
         token = (await post('auth/login', keeper)).token

@@ -15,13 +15,13 @@ export const root = join(import.meta.dir, '..', '..')
 
 export const example = join(root, 'examples', 'bookings', 'takeback.config.ts')
 
-/** `npm test` has bundled it, so that it starts sooner. */
+/** `npm test` bundles it, so that it starts sooner. */
 export const commandLine = process.env.TAKEBACK_TEST_COMMAND_LINE ?? join(root, 'src', 'cli', 'main.ts')
 
-/** Nobody waits for a balancer here, and each connection costs PostgreSQL six milliseconds of a core. */
+/** No balancer has to be waited for here, and each connection costs PostgreSQL six milliseconds of processor time. */
 const MODEST = { TAKEBACK_DRAIN: '0', TAKEBACK_POOL: '4' }
 
-/** For tests of what happens side by side: as many connections as a real server has. */
+/** For tests of concurrency: as many connections as a real server has. */
 export const FULL_POOL = { TAKEBACK_POOL: '10' }
 
 export const LOGIN = { email: 'a@example.com', password: 'a long password' }
@@ -30,12 +30,12 @@ export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'takeback-process-'))
 }
 
-/** For tests that need not begin with an empty one: on PostgreSQL, making Takeback's own tables takes long. */
+/** For tests that need not start with an empty database: on PostgreSQL, creating Takeback's own tables takes long. */
 export function databaseWithOwnTables(store: string, folder: string): Promise<TestDatabase> {
   return store === 'postgres' ? newPreparedDatabase() : newDatabase(store, folder)
 }
 
-/** A new database of this store with an admin in it, and the arguments that name it. */
+/** Makes a database with an admin. Returns it with the arguments that name it. */
 export async function prepared(store: string): Promise<{ database: TestDatabase; args: string[] }> {
   const database = await databaseWithOwnTables(store, newFolder())
   const args = ['--config', example, '--database', database.url]
@@ -45,7 +45,7 @@ export async function prepared(store: string): Promise<{ database: TestDatabase;
   return { database, args }
 }
 
-/** Headers with the token of the admin that `prepared` has made. */
+/** Returns headers with a token of the admin that `prepared` has made. */
 export async function login(url: string): Promise<Record<string, string>> {
   const headers = { Accept: '*/*', 'Content-Type': 'application/json' }
   const response = await fetch(`${url}/api/auth/login`, {
@@ -58,8 +58,8 @@ export async function login(url: string): Promise<Record<string, string>> {
 }
 
 /**
- * The command line as a process of its own. `direct`: without the launcher in between, so that its pid is the server's
- * and it starts sooner; else as a user starts it.
+ * Starts the command line as a process. With `direct` there is no launcher in between, so that its pid is the server's
+ * and it starts sooner; otherwise as a user starts it.
  */
 export function takeback(
   args: readonly string[],
@@ -74,7 +74,7 @@ export function takeback(
     env?: Record<string, string>
     stdin?: string
     direct?: boolean
-    /** What a shell does first. */
+    /** Shell commands to run first. */
     shell?: string
   } = {},
 ) {
@@ -94,7 +94,7 @@ export function takeback(
   )
 }
 
-/** Runs to the end: what it said, and how it ended. */
+/** Runs it to its end. Returns its output and exit code. */
 export async function run(
   args: readonly string[],
   options: Parameters<typeof takeback>[1] = {},
@@ -105,8 +105,8 @@ export async function run(
 }
 
 /**
- * The same in this process, which takes a fraction of the time: for commands of which another one has shown that the
- * process ends as it should. Not for what asks at a terminal, and not side by side.
+ * Runs a command in this process, which takes a fraction of the time: for commands whose process another test has
+ * tried. Not for commands that ask at a terminal, and not concurrently.
  */
 export async function runHere(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   let out = ''
@@ -160,7 +160,7 @@ export async function serve(args: readonly string[], options: Parameters<typeof 
   }
 }
 
-/** `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. It is built only if a source has changed. */
+/** Builds `lib/` as `npm install` does: the package as Node and TypeScript see it. Only if a source has changed. */
 export function buildLibrary(): void {
   const { exitCode, stderr } = Bun.spawnSync(['node', join(root, 'build', 'lib.js')])
   if (exitCode !== 0) throw new Error(stderr.toString())

@@ -53,7 +53,7 @@ onEveryStoreByHand('code in processes', (store) => {
       await server.end('SIGKILL')
       await Promise.all(sent)
     }
-    // As if the leases of the dead had expired.
+    // As if the leases of the killed process had expired.
     const past = '2020-01-01T00:00:00.000Z'
     await database.query(`UPDATE takeback_tasks SET next_at = '${past}' WHERE holder IS NOT NULL`)
     const server = await serve(args)

@@ -4,7 +4,7 @@ import { LOGIN, prepared, serve } from './process.ts'
 
 const ROWS = 200_000
 
-/** A server with many rows, and a read that takes far longer than the test. */
+/** Starts a server with many rows, and a read that takes far longer than the test. */
 async function begin() {
   const { database, args } = await prepared('sqlite')
   await database.query(
@@ -29,7 +29,7 @@ function childrenOf(pid: number): string[] {
     .filter((child) => child !== '')
 }
 
-/** As the start of a process is part of it: a number may be given again. */
+/** Checks the command line, too, because a pid may be reused. */
 const isThere = (pid: string) =>
   existsSync(`/proc/${pid}/cmdline`) && /reader\.[jt]s/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
 

@@ -12,7 +12,7 @@ const root = join(import.meta.dir, '..', '..')
 const tools = ['bash', 'curl', 'sed', 'npm', 'mkfifo'].every((tool) => Bun.which(tool) !== null)
 if (!tools) console.warn('skipped: the README needs bash, curl, sed and npm')
 
-/** Somebody who has just cloned the project, and types in the whole README, from top to bottom. */
+/** A user who has just cloned the project, and types the whole README, from top to bottom. */
 class Newcomer {
   readonly folder = join(newFolder(), 'takeback')
   readonly #postgres: string
@@ -37,7 +37,7 @@ class Newcomer {
   async openTerminal(): Promise<void> {
     const before = this.#typist
     this.#typist = this.#sitDown()
-    // What was started in the other terminal goes on there.
+    // The process in the other terminal keeps running.
     this.leave.push(() => before.close())
   }
   readonly leave: (() => Promise<void>)[] = []
@@ -58,11 +58,11 @@ class Newcomer {
     else expect([output, answersAs(output, answer, new Map())]).toEqual([output, true])
   }
 
-  /** The packages are there already; what comes behind is typed as it stands. */
+  /** The packages are installed already; the rest of the command is typed as it is. */
   async #install(rest: string): Promise<void> {
     const modules = join(this.folder, 'node_modules')
     if (!existsSync(modules)) symlinkSync(join(root, 'node_modules'), modules)
-    // This is that run.
+    // This test is part of that run.
     if (rest !== 'npm test') await this.type({ command: rest, answer: undefined })
   }
 
@@ -100,7 +100,7 @@ describe.skipIf(!tools)('the README, typed in from top to bottom', () => {
   for (const block of blocksOf('README.md').filter(({ language }) => language === 'sh'))
     test(block.text.split('\n')[0] ?? '', async () => {
       if (/(second|new) terminal/.test(block.said)) await newcomer.openTerminal()
-      // A person is not faster than that; and a time without fractions must lie behind what was done before.
+      // A person is not faster than that; and a time without fractions must be later than what was done before.
       else await Bun.sleep(1100)
       for (const typed of commandsOf(block)) await newcomer.type(typed)
       if (block.text.includes('takeback undo')) {

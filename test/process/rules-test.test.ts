@@ -72,7 +72,7 @@ const declared = app({
   },
 })
 
-/** What fails, or the mistake in the cases. */
+/** Returns the failed cases, or the mistake in them. */
 async function tried(given: unknown, cases: unknown, deleted?: unknown): Promise<string | readonly string[]> {
   const opened = await openApp(readConfig({ database: 'sqlite::memory:' }, {}), resolve(declared))
   try {

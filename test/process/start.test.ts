@@ -12,7 +12,7 @@ export default app({ entities: { things: entity({ fields: { ${fields} } }) } })
 `
 
 onEveryStoreByHand('a start', (store) => {
-  /** A database, and flags for each declaration. */
+  /** Makes a database, and flags for each declaration. */
   async function prepared(...declarations: string[]) {
     const folder = newFolder()
     const database = await newDatabase(store, folder)
@@ -63,7 +63,7 @@ onEveryStoreByHand('a start', (store) => {
         ? undefined
         : { answer, body: (await answer.json()) as { code: string; request_id: string } }
     }
-    // SQLite is used synchronously: while it waits for the lock, nobody is answered at all.
+    // SQLite runs synchronously: while it waits for the lock, the server answers nobody.
     if (store === 'postgres') {
       await eventually(async () => (await ask()) !== undefined)
       const { answer, body } = (await ask()) ?? {}
@@ -104,7 +104,7 @@ onEveryStoreByHand('a start', (store) => {
       const start = await run(['serve', '--port', '0', ...flagsOf(at)])
       expect([start.code, start.err]).toEqual([1, expect.stringContaining(refused) as unknown as string])
       expect(plan.out + plan.err).toContain(refused)
-      // Word for word what the server says, where it is one sentence.
+      // Exactly what the server says, if it is one sentence.
       if (at === 0) expect(plan.err).toBe(start.err)
     }
     await database.remove()
@@ -145,7 +145,7 @@ test('a secret that cannot be used is found before anything is changed', async (
   expect(existsSync(file) && statSync(file).size > 0).toBe(true)
 })
 
-/** What the database knows of its own structure. */
+/** Returns what the database stores about its own structure. */
 async function memoryOf(database: TestDatabase): Promise<unknown> {
   return [await database.query('SELECT * FROM takeback_meta ORDER BY 1'), await columnsOf(database)]
 }
@@ -157,7 +157,7 @@ async function columnsOf(database: TestDatabase): Promise<unknown> {
   return database.query(statement)
 }
 
-/** Holds what a migration needs, until it is released. */
+/** Holds a lock that a migration needs. Returns a function that releases it. */
 async function lockMeta({ url }: TestDatabase): Promise<() => Promise<void>> {
   if (url.startsWith('sqlite:')) {
     const database = new Database(url.slice('sqlite:'.length))

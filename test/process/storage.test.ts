@@ -24,7 +24,7 @@ const FRAME = 24 + 4096
 interface Killed {
   readonly file: string
   readonly args: string[]
-  /** Rows that were acknowledged. */
+  /** The number of acknowledged rows. */
   readonly rows: number
   readonly log: Buffer
 }
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(dirname(killed.file), { recursive: true, force: true }))
 
-/** A copy of all files, to be damaged. */
+/** Copies all files, to damage the copies. */
 function copyOf({ file }: Killed): string {
   const copy = join(mkdtempSync(join(dirname(file), 'copy-')), 'test.db')
   for (const end of ['', '-wal', '.mark', '.secret'])
@@ -66,7 +66,7 @@ function isRefused(file: string): boolean {
   }
 }
 
-/** What SQLite makes of it. */
+/** Returns how many rows SQLite reads. */
 function rowsIn(file: string): number {
   const database = new Database(file)
   try {
@@ -123,7 +123,7 @@ describe('a write-ahead log that is not what it was', () => {
       }),
       { numRuns: RUNS },
     )
-    // Some damage is where nothing was, so not all of it is.
+    // Some damage hits unused space, so not all copies are refused.
     expect(refused).toBeGreaterThan(0)
   })
 
@@ -133,7 +133,7 @@ describe('a write-ahead log that is not what it was', () => {
       fc.property(fc.nat(), fc.integer({ min: 1, max: 5000 }), (at, length) => {
         const copy = copyOf(killed)
         writeFileSync(markFile(copy), '{"state":"open","seq":1}\n')
-        // Two commits from the end, at least: a batch is one commit of a few frames.
+        // At least two commits before the end: a batch is one commit of a few frames.
         const start = at % (Math.floor(frames / 2) * FRAME)
         const log = damage(killed.log, { kind: 'flip', at: start, length: Math.min(length, FRAME) })
         writeFileSync(`${copy}-wal`, log)
@@ -150,7 +150,7 @@ describe('a write-ahead log that is not what it was', () => {
         const copy = copyOf(killed)
         const torn = tornTransaction(copy, seed)
         const bytes = Buffer.from(torn)
-        // Of what was written last, any part may be missing, in any order.
+        // Any part of what was written last may be missing, in any order.
         const start = killed.log.length + (at % (bytes.length - killed.log.length))
         bytes.fill(0, start, start + 1 + (length % (bytes.length - start)))
         writeFileSync(`${copy}-wal`, bytes)
@@ -220,7 +220,7 @@ test('while another process writes, reads and health go on, and writes wait for 
   expect(await Promise.race([...writes, 'waiting'])).toBe('waiting')
   other.run('COMMIT')
   expect(await Promise.all(writes)).toEqual([201, 201, 201])
-  // Who waits for too long is told so, and nothing is written for them later.
+  // A request that waits too long is refused, and nothing is written for it later.
   other.run('BEGIN IMMEDIATE')
   const late = await post('late')
   expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1'])
@@ -233,7 +233,7 @@ test('while another process writes, reads and health go on, and writes wait for 
 test('a failed write ends the server, and nothing is written to the database after it', async () => {
   const copy = copyOf(killed)
   const args = ['--config', killed.args[1] ?? '', '--database', `sqlite:${copy}`, '--log', 'json']
-  // Files can grow no further than this, in blocks of 512 bytes.
+  // The largest size of a file, in blocks of 512 bytes.
   const blocks = Math.ceil(killed.log.length / 512) + 200
   const server = await serve(args, { direct: true, shell: `trap '' XFSZ; ulimit -f ${blocks}` })
   const headers = await login(server.url)
@@ -255,7 +255,7 @@ test('a failed write ends the server, and nothing is written to the database aft
   expect(rowsIn(copy)).toBe(acknowledged)
 })
 
-/** The log with one more transaction in it, of many frames, that nobody was told of. */
+/** Returns the log with one more transaction of many frames, which was never acknowledged. */
 function tornTransaction(copy: string, seed: number): Buffer {
   const database = new Database(copy)
   database.run('PRAGMA wal_autocheckpoint = 0')

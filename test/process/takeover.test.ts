@@ -6,14 +6,14 @@ import { example, login, prepared, run, serve } from './process.ts'
 
 const CLIENTS = 8
 const DRAIN_S = 2
-/** Between the rounds of a client: all of them together still keep some requests under way at any time. */
+/** The pause between a client's rounds: together, the clients still keep some requests under way at any time. */
 const PAUSE_MS = 20
-/** How often one is killed. */
+/** How often a server is killed. */
 const ROUNDS = isDeep ? 4 : 2
 
 type Served = Awaited<ReturnType<typeof serve>>
 
-/** Sends requests to servers that are healthy, as balancers do: another one is tried only where nothing was sent. */
+/** Sends requests to healthy servers, as balancers do: another one is tried only if nothing was sent. */
 class Balancer {
   readonly #servers = new Map<Served, boolean>()
   #turn = 0
@@ -66,14 +66,14 @@ class Balancer {
   }
 }
 
-/** Who writes all the time, and remembers what was acknowledged. */
+/** A client that writes all the time, and records what was acknowledged. */
 class Client {
   readonly #balancer: Balancer
   readonly #headers: Record<string, string>
   readonly #name: number
-  /** By id: how many beds the last answer told of. */
+  /** The number of beds in the last answer, by id. */
   readonly acknowledged = new Map<number, number>()
-  /** Whatever went wrong. */
+  /** Everything that went wrong. */
   readonly lost: string[] = []
   sent = 0
 
@@ -125,14 +125,14 @@ const start = (database: TestDatabase, config: string) =>
     { direct: true, env: { TAKEBACK_DRAIN: '' } },
   )
 
-/** Clients that write through the balancer, until they are told to stop. */
+/** Starts clients that write through the balancer until stopped. */
 function startClients(balancer: Balancer, headers: Record<string, string>) {
   let over = false
   const clients = Array.from({ length: CLIENTS }, (_, name) => new Client(balancer, headers, name))
   const running = clients.map((client) => client.runUntil(() => over))
   const sent = () => clients.reduce((sum, client) => sum + client.sent, 0)
   return {
-    /** So many requests later. */
+    /** Waits for this many more requests. */
     async later(requests: number) {
       const before = sent()
       await eventually(() => sent() > before + requests)
@@ -148,7 +148,7 @@ function startClients(balancer: Balancer, headers: Record<string, string>) {
 
 test('a server takes over an SQLite file from another one, and no request is lost', async () => {
   const { database, folder } = await preparedFile()
-  // The second one has a field more: the first one goes on beside it.
+  // The second server has one more field, and the first one keeps running beside it.
   const grown = join(folder, 'grown.config.ts')
   const declared = readFileSync(example, 'utf8')
   writeFileSync(grown, declared.replace('beds: ', 'floor: integer({ optional: true }), beds: '))
@@ -160,7 +160,7 @@ test('a server takes over an SQLite file from another one, and no request is los
   for (let takeover = 0; takeover < (isDeep ? 3 : 2); takeover++) {
     const next = await start(database, grown)
     await balancer.add(next)
-    // Side by side for a while.
+    // Both run for a while.
     await clients.later(200)
     const ended = current.end('SIGTERM')
     await eventually(() => !balancer.isHealthy(current))
@@ -198,8 +198,8 @@ test('a server that is killed beside another one on the same SQLite file takes n
   }
   await clients.stop()
   await balancer.stop()
-  // What the killed ones had under way got no answer, and what was sent on connections to them that nobody had used
-  // again yet: one for each client, and one for the balancer. Nobody else noticed.
+  // Requests that the killed servers were running got no answer, and neither did those on idle connections to them: one
+  // for each client, and one for the balancer. Nobody else noticed.
   expect(clients.lost().filter((one) => /\d{3}|read/.test(one))).toEqual([])
   expect(clients.lost().length).toBeLessThanOrEqual(ROUNDS * (CLIENTS + 1))
   for (const server of servers) expect(await server.end('SIGTERM')).toBe(0)

@@ -18,7 +18,7 @@ export default app({ entities: {
   bookings: entity({ fields: { room: ref('rooms', { onDelete: 'cascade' }) } }),
 } })`
 
-/** Every builder, with and without options, so that TypeScript must name every type that it infers. */
+/** Every builder, with and without options, so that TypeScript must name every inferred type. */
 const everything = `import * as t from 'takeback'
 export const bare = { a: t.text(), b: t.email(), c: t.url(), d: t.integer(), e: t.number(), f: t.decimal(),
   g: t.boolean(), h: t.date(), i: t.datetime(), j: t.choice(['x', 'y']), k: t.json(), l: t.secret(),
@@ -45,7 +45,7 @@ export const hooks = t.app({ entities: { things: t.entity({ fields: bare }) },
   webhooks: { erp: { to: t.env('URL'), secret: t.env('SECRET', 'none'), on: ['things.*', 'things.create'] } } })
 export const builders = { ...t }`
 
-/** What is inferred is exactly what was given, also where nothing was. */
+/** The inferred options are exactly the given ones, also if none were given. */
 const inferred = `import { app, choice, entity, integer, list, object, ref, text } from 'takeback'
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const backend = app({ admins: 'people', entities: {
@@ -127,7 +127,7 @@ export const aa = cases(people, { given: { people: { ann: { age: 'three' } } }, 
 // @ts-expect-error: a deleted Entity that is not there
 export const ab = cases(people, { given, deleted: ['people/bob'], cases: [] })`
 
-/** As many Entity types as this, each with 20 fields. */
+/** Returns a declaration with this many Entity types of 20 fields each. */
 function large(count: number): string {
   const kinds = (type: number, at: number) => [
     `text({ max: ${at + 10}, search: true })`,
@@ -161,7 +161,7 @@ export async function use() {
   return results[0].field1 + (await api.type6.list()).data.length
 }`
 
-/** Only the declaration's type, from another file. */
+/** Only the type of the declaration, from another file. */
 const unused = `import type config from './takeback.config.ts'
 export type Config = typeof config`
 
@@ -172,7 +172,7 @@ const settings = [
 
 beforeAll(buildLibrary)
 
-/** Somebody's project that has Takeback as a dependency. */
+/** Makes a user's project that depends on Takeback. */
 function project(config: string, files: Record<string, string> = {}): string {
   const folder = newFolder()
   mkdirSync(join(folder, 'node_modules'))
@@ -183,14 +183,14 @@ function project(config: string, files: Record<string, string> = {}): string {
   return folder
 }
 
-/** What TypeScript says of a config, or of a page that uses it. */
+/** Returns TypeScript's messages for a config, or for a page that uses it. */
 function check(config: string, flags: readonly string[], files: Record<string, string> = {}): string {
   const main = files['page.ts'] === undefined ? 'takeback.config.ts' : 'page.ts'
-  // Our own declarations are checked by `checkAll`.
+  // Our own declaration files are checked by `checkAll`.
   return tsc(project(config, files), [...flags, '--skipLibCheck', main])
 }
 
-/** What it says of several configs: in one run, since each run takes a core for a second. */
+/** Returns its messages for several configs, in one run, because each run takes a second of processor time. */
 function checkAll(configs: readonly string[], flags: readonly string[]): string {
   const files = Object.fromEntries(configs.map((config, at) => [`config-${at}.ts`, config]))
   return tsc(project('', files), [...flags, ...Object.keys(files)])
@@ -280,7 +280,7 @@ test('the types that are printed for clients elsewhere say the same as the decla
 test('checking a declaration takes work in proportion to its size', () => {
   const work = (count: number, page?: string) => {
     const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions', '--extendedDiagnostics']
-    // Usual, and what the numbers below were found with: some types are then checked more than once.
+    // The usual number, with which the figures below were found: some types are then checked more than once.
     flags.push('--checkers', '4')
     const said = check(large(count), flags, page === undefined ? {} : { 'page.ts': page })
     expect(said).not.toContain('error')
@@ -291,7 +291,7 @@ test('checking a declaration takes work in proportion to its size', () => {
   expect(many / some).toBeLessThan(4.4)
   // TypeScript needs about half as much for the fields alone.
   expect(many / (20 * most)).toBeLessThan(200)
-  // A client adds less than half of what its declaration takes.
+  // A client adds less than half of the cost of its declaration.
   expect(work(most, client)).toBeLessThan(1.5 * work(most, unused))
 })
 

@@ -9,7 +9,7 @@ import { newFolder } from './process.ts'
 
 if (!network) console.warn('skipped: openapi-typescript; TAKEBACK_TEST_NETWORK=1 runs it')
 
-/** What somebody writes against the types that are made from the document. */
+/** Code of a user, against types generated from the document. */
 const client = `import createClient from 'openapi-fetch'
 import type { components, paths } from './api'
 const api = createClient<paths>({ baseUrl: 'http://127.0.0.1:3000' })

@@ -6,15 +6,15 @@ import { newFolder } from './process.ts'
 
 const END = '\x1e'
 
-/** Reads commands from a pipe, so that the terminal is left to what they ask and answer. */
+/** Reads commands from a pipe, so that the terminal is free for the questions of commands. */
 const DRIVER = `while IFS= read -r -d '' command <&9; do eval "$command"; printf '${END}%s${END}' "$?"; done`
 
 const QUIET = { TERM: 'dumb', NO_COLOR: '1', npm_config_loglevel: 'error' }
 
-/** Nobody waits for a balancer here. */
+/** No balancer has to be waited for here. */
 const NO_DRAIN = { TAKEBACK_DRAIN: '0' }
 
-/** Somebody at a terminal, who types what a page says. One shell: variables, functions and the folder stay. */
+/** A user at a terminal who types what a page says. One shell keeps variables, functions and the folder. */
 export class Typist {
   readonly #control = newFolder()
   readonly #terminal: Bun.Terminal
@@ -48,7 +48,7 @@ export class Typist {
     this.#pipe = openSync(pipe, 'w')
   }
 
-  /** Types a command and waits for its end. Questions are answered with y. */
+  /** Types a command and waits for its end. Answers questions with y. */
   async type(command: string): Promise<{ code: number; output: string }> {
     this.#seen = ''
     writeSync(this.#pipe, `${command}\0`)
@@ -60,8 +60,8 @@ export class Typist {
   }
 
   /**
-   * Types a command that goes on until it is stopped: where it listens, and what it has said once it says `until`, or
-   * the URL that a pattern finds.
+   * Types a command that runs until it is stopped. Returns its address and output once it prints `until`, or a URL that
+   * matches a pattern.
    */
   async start(command: string, until: string | RegExp = 'ready at'): Promise<{ url: string; said: string }> {
     const [folder, variables] = [join(this.#control, 'folder'), join(this.#control, 'variables')]
@@ -80,7 +80,7 @@ export class Typist {
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
     const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()))
-    // npm and npx do not hand a signal on: it goes to all that they have started.
+    // npm and npx do not pass on a signal, so it goes to all of their child processes.
     const stop = async () => {
       if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
       await exited
@@ -94,7 +94,7 @@ export class Typist {
     return { url: ready.exec(said)?.[1] ?? '', said }
   }
 
-  /** As Ctrl-C in the other terminal. */
+  /** Like Ctrl-C in the other terminal. */
   async stopServers(): Promise<void> {
     for (const server of this.#servers.splice(0)) await server.stop()
   }

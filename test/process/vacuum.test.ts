@@ -9,7 +9,7 @@ onEveryStoreByHand('takeback vacuum', (store) => {
     const server = await serve(args)
     const word = 'a word that is in no row'
     await database.query('CREATE TABLE leftover (value text)')
-    // Without secure_delete, as this connection is, what is deleted stays in the file.
+    // This connection has no secure_delete, so deleted data stays in the file.
     await database.query('INSERT INTO leftover VALUES ($1)', word)
     await database.query('DELETE FROM leftover')
     const has = () => readFileSync(database.url.replace('sqlite:', '')).includes(word)

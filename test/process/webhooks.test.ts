@@ -13,7 +13,7 @@ export default app({
   webhooks: { erp: { to: env('ERP_URL'), secret: env('ERP_SECRET'), on: ['orders.*'], allow: ['127.0.0.1'] } },
 })`
 
-/** A config in a folder of its own, with this text. */
+/** Writes the config to its own folder. */
 function configFile(): string {
   const file = join(newFolder(), 'takeback.config.ts')
   writeFileSync(file, config)
@@ -40,14 +40,14 @@ onEveryStoreByHand('webhooks of processes', (store) => {
       const server = await serve(args, { env })
       const { promise, resolve } = Promise.withResolvers<void>()
       for (let at = 0; at < 5; at++) {
-        // The last ones are committed, and nobody answers for them.
+        // The last ones are committed, but their delivery gets no answer.
         if (at === 2 + round) erp.wait = promise
         operations.push(await create(server.url, `${round} ${at}`))
       }
       await server.end('SIGKILL')
       erp.wait = undefined
       resolve()
-      // Time passes: the lease of whoever was killed is over.
+      // As if the lease of the killed process had expired.
       await database.query('UPDATE takeback_tasks SET next_at = at WHERE holder IS NOT NULL')
     }
     const server = await serve(args, { env })

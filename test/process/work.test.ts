@@ -9,10 +9,10 @@ import { eventually, onEveryStoreByHand, type TestDatabase } from '../harness.ts
 import { newFolder, prepared } from './process.ts'
 import type { WorkerSettings } from './worker.ts'
 
-/** Long enough for a machine that is busy, and short enough to wait for. */
+/** Long enough for a busy machine, and short enough to wait for. */
 const LEASE_MS = 3000
 
-/** A process that does background work, and what it has said. */
+/** Starts a process that does background work, and collects its output. */
 function worker(settings: WorkerSettings) {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'worker.ts'), JSON.stringify(settings)], {
     stdout: 'pipe',
@@ -89,7 +89,7 @@ onEveryStoreByHand('background work of processes', (store) => {
     await database.remove()
   })
 
-  /** A holder that is frozen until another has taken over, and then goes on as if nothing had happened. */
+  /** Freezes a holder until another has taken over; then it continues as if nothing had happened. */
   async function thaw(unfenced: boolean) {
     const { database, url, go } = await start()
     await enqueue(url, { queue: 'tasks', payload: 1 })

@@ -1,6 +1,6 @@
 /*
- * An instance that does nothing but background work, for tests that end or freeze its process. Its settings come as
- * JSON; it prints what it does, a line each.
+ * An instance that only does background work, for tests that end or freeze its process. Its settings come as JSON; it
+ * prints a line for each thing that it does.
  */
 import { existsSync } from 'node:fs'
 import { readConfig } from '../../src/config.ts'
@@ -14,9 +14,9 @@ export interface WorkerSettings {
   readonly url: string
   readonly name: string
   readonly leaseMs: number
-  /** A file that the work waits for before it writes; it writes at once if left out. */
+  /** A file that the work waits for before it writes. Without it, it writes at once. */
   readonly waitFor?: string
-  /** Whether it writes past the fence. */
+  /** Whether it writes without the fence, which refuses writes after a lost lease. */
   readonly unfenced?: boolean
 }
 
@@ -32,7 +32,7 @@ const insert = step(
   sql`INSERT INTO effects ("what", "who") VALUES (${param('$what')}, ${param('$who')})`,
 )
 
-/** Writes down that it was done; whatever it is told meanwhile. */
+/** Writes that the work was done. It ignores the signal to stop. */
 async function effect(what: string, job: Job): Promise<void> {
   say(`begun ${what}`)
   if (settings.waitFor !== undefined) while (!existsSync(settings.waitFor)) await Bun.sleep(20)
@@ -49,7 +49,7 @@ async function effect(what: string, job: Job): Promise<void> {
 runner.add({ name: 'recurring', every: 3_600_000, run: (job) => effect('recurring', job) })
 runner.handle({ name: 'tasks', run: (job) => effect(`task ${job.payload}`, job) })
 runner.start()
-// Background work alone keeps no process running.
+// Background work alone does not keep a process running.
 setInterval(() => {}, 1000)
 process.on('SIGTERM', async () => {
   await runner.stop()

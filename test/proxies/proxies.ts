@@ -4,7 +4,7 @@ import { eventually, newDatabase, TestServer } from '../harness.ts'
 import { chunked, exchange, head, type Segment } from '../raw.ts'
 import { type Balancer, kinds, startProxy } from './proxy.ts'
 
-/** What strangers send. None of it may keep anybody else from being served. */
+/** Requests of strangers. None of them may keep others from being served. */
 const hostile: Record<string, readonly Segment[]> = {
   'an unknown method': [head('FOO', '/api/rooms/')],
   'a method in small letters': [head('get', '/api/rooms/')],
@@ -35,7 +35,7 @@ const hostile: Record<string, readonly Segment[]> = {
   'an upgrade': [head('GET', '/api/rooms/', { Connection: 'Upgrade', Upgrade: 'websocket' })],
 }
 
-/** So many of each, at once: more than there are instances, and connections to each. */
+/** How many of each, at once: more than there are instances, and connections to each. */
 const TIMES = 40
 
 for (const name of Object.keys(kinds))
@@ -99,7 +99,7 @@ for (const name of Object.keys(kinds))
         await attack
         for (let at = 0; at < 10; at++) found.push(await healthy())
         expect(found.filter(({ status }) => status !== 200)).toEqual([])
-        // A stall is that of a timeout: ten seconds or more.
+        // A stall would last as long as a timeout: ten seconds or more.
         expect(Math.max(...found.map(({ ms }) => ms))).toBeLessThan(5000)
       })
 

@@ -2,16 +2,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../ports.ts'
 
-/** A proxy as an operator runs it: its own program, with the configuration that the docs have. */
+/** A proxy as an operator runs it: the real program, with the configuration of the docs. */
 export interface Balancer {
   readonly url: string
   stop(): Promise<void>
 }
 
 interface Kind {
-  /** What its block in the docs is known by. */
+  /** A text that identifies its block in the docs. */
   readonly mark: string
-  /** Makes of that block a whole configuration, on this port, with its files in this folder. */
+  /** Completes the block to a whole configuration, on this port, with its files in this folder. */
   configure(block: string, port: number, folder: string): string
   command(file: string, folder: string): string[]
 }
@@ -45,7 +45,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
 
 const docs = readFileSync(join(import.meta.dir, '..', '..', 'docs', 'instances.md'), 'utf8')
 
-/** As the docs have it, but for where the instances are. */
+/** Returns the block as documented, except for the addresses of the instances. */
 function blockOf({ mark }: Kind, instances: readonly string[]): string {
   const blocks = docs.split(/^```.*$/m).filter((_, at) => at % 2 === 1)
   const [block, ...others] = blocks.filter((one) => one.includes(mark))

@@ -6,11 +6,11 @@ import { startPostgres } from '../postgres.ts'
 import { example, LOGIN, newFolder, run, takeback } from '../process/process.ts'
 import { type Balancer, kinds, startProxy } from './proxy.ts'
 
-/** Who call without a pause, half of them to write. */
+/** Clients that call without a pause. Half of them write. */
 const CLIENTS = 8
 const json = { Accept: 'application/json', 'Content-Type': 'application/json' }
 
-/** An instance as a service runs it: told by a signal to stop, then started again in the same place. */
+/** An instance as a service runs it: stopped by a signal, then started again at the same address. */
 class Instance {
   readonly #args: readonly string[]
   readonly #port: number
@@ -44,7 +44,7 @@ class Instance {
       if (!this.serves) this.#log = this.#log.slice(-100) + new TextDecoder().decode(chunk)
   }
 
-  /** Whether the balancer has sent it a request since it was started. */
+  /** Whether the balancer has sent it a request since its start. */
   get serves(): boolean {
     return this.#log.includes('/api/rooms/')
   }

@@ -183,7 +183,7 @@ const timers: Readonly<Record<string, string>> = {
   'store/sqlite/store.ts': 'readers of this process, before the log is emptied',
 }
 
-test('what is done again and again is in work/', () => {
+test('timers outside of work/ are listed, with their reasons', () => {
   const waiting = files
     .filter((file) => partOf(file) !== 'work')
     .filter((file) => /setInterval\(|setTimeout\(|Bun\.sleep\(/.test(readFileSync(join(src, file), 'utf8')))

@@ -88,7 +88,7 @@ for (const [name, model] of models)
     const document: any = JSON.parse(JSON.stringify(documentOf(model)))
     const operations = operationsIn(document)
 
-    test('has no reference to nothing', () => {
+    test('has no dangling reference', () => {
       for (const [pointer, node] of nodes(document))
         if (typeof node.$ref === 'string')
           expect(follow(document, node), `${pointer}: ${node.$ref}`).toBeDefined()

@@ -15,12 +15,12 @@ test('functions stay within what a reader can hold', () => {
   expect(long.filter((name) => !stillLong.includes(name))).toEqual([])
 })
 
-test('no call has arguments that only their place tells apart', () => {
+test('no function has too many positional parameters', () => {
   const many = functions.filter(({ parameters }) => parameters > PARAMETERS_MAX).map(({ name }) => name)
   expect(many.filter((name) => !stillPositional.includes(name))).toEqual([])
 })
 
-test('what a statement gives is read by names, not by places', () => {
+test('results of statements are read by name, not by position', () => {
   const byPlace = [...sources].flatMap(([path, { text }]) =>
     [...text.matchAll(/\b(row|last|found)\??\.?\[[1-9]\]/g)].map(([place]) => `${path}: ${place}`),
   )

@@ -131,7 +131,7 @@ onEveryStore('actors', declaration, (server) => {
     return ['--config', file]
   }
 
-  test('are what operations are filtered by', async () => {
+  test('can be used to filter operations', async () => {
     const ofKind = (name: string) => [done.get(name)?.gone, done.get(name)?.made]
     for (const name of ['keys/7', 'jobs/nightly', 'reactions/charge', 'admins/1 as users/1'])
       expect([name, await listed(name)]).toEqual([name, ofKind(name) as string[]])
@@ -174,7 +174,7 @@ onEveryStore('actors', declaration, (server) => {
     }
   })
 
-  test('are what an undo selects by', async () => {
+  test('can be used to select what an undo takes back', async () => {
     const { context } = server
     const plan = context.plans.get('notes')
     if (plan === undefined) throw new Error('no notes')
@@ -200,7 +200,7 @@ onEveryStore('actors', declaration, (server) => {
     }
   })
 
-  test('that cannot be are refused, each with what it should be', async () => {
+  test('that are invalid are refused, each with a correction', async () => {
     const user = 'must be a user, such as users/3, or system'
     const wrong: Record<string, string> = {
       nobody: user,

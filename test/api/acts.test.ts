@@ -40,7 +40,7 @@ onEveryStore('several acts in one transaction', bookings, (server) => {
     expect(JSON.parse(answers[2]?.body ?? '')).toMatchObject({ title: 'together', beds: 2, version: 3 })
   })
 
-  test('what throws leaves nothing of it', async () => {
+  test('an act that throws leaves nothing behind', async () => {
     const failing = together(function* () {
       yield* make('gone')
       throw new Failure('forbidden')

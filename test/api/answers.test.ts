@@ -91,7 +91,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
   })
 })
 
-onEveryStore('what is told of large Entities', declaration, (server) => {
+onEveryStore('answers about large Entities', declaration, (server) => {
   /** Groups of almost a megabyte each: together more than an answer may hold. */
   const GROUPS = isDeep ? 25 : 20
   const VERSIONS = isDeep ? 30 : 19
@@ -183,7 +183,7 @@ function expectPrefixes(value: unknown, count: number): void {
   }
 }
 
-onEveryStore('expansions of what links to each other', declaration, (server) => {
+onEveryStore('expansions of Entities that link to each other', declaration, (server) => {
   const COUNT = 40
 
   beforeAll(async () => {
@@ -266,14 +266,14 @@ onEveryStore('expansions of large Entities', declaration, (server) => {
     expect(walk(body).cut).toBeGreaterThan(0)
   })
 
-  giant('what is hidden is not said to be cut', async () => {
+  giant('hidden Entities are not reported as cut', async () => {
     const { body } = await server.call('GET', '/api/nodes/1/?expand=links', { token: null })
     expect(body.links[2]).toEqual({ id: 3 })
     expect(body.links[1].name).toBe('n2')
     expect(body.links.at(-1)).toEqual({ id: COUNT, truncated: true })
   })
 
-  giant('those that refer to it come page by page, none twice and none left out', async () => {
+  giant('referrers come page by page, none twice and none left out', async () => {
     const all = Array.from({ length: COUNT - 1 }, (_, at) => at + 2)
     const places = ['1/?expand=below', '?limit=40&expand=below', '?limit=200&expand=below']
     for (const path of sample(places, 2, start))

@@ -95,7 +95,7 @@ onEveryStore('batches', bookings, (server) => {
     expect((await send([booking], { token })).status).toBe(200)
   })
 
-  test('only what is exactly a reference is one', async () => {
+  test('only an exact reference is read as one', async () => {
     const texts = ['$5.00', '$', '$x.id', '$0', '$0.', '$0.id ', '$$', '$00.id', 'a $0.id']
     const received = await send([
       ...texts.map((text) => post('/api/notes/', { text })),
@@ -111,7 +111,7 @@ onEveryStore('batches', bookings, (server) => {
     ])
   })
 
-  test('a reference to what is not there has its place', async () => {
+  test('a reference to nothing is reported at its place', async () => {
     const note = post('/api/notes/', { text: 'x' })
     const later = (part: number) => [`refers to part ${part}, which is not an earlier part`]
     const nothing = ['refers to a value that is not in the answer of part 0']
@@ -131,7 +131,7 @@ onEveryStore('batches', bookings, (server) => {
     expect((await send([note, { method: 'DELETE', path: '/api/rooms/$0.text/' }])).status).toBe(404)
   })
 
-  test('what is wrong with the parts themselves comes at once', async () => {
+  test('all mistakes in the parts themselves are reported at once', async () => {
     for (const number of [0, 1001])
       expectInvalid(await send(Array.from({ length: number }, () => ({}))), {
         '': [`must be a list of 1 to 1000 items, not ${number}`],
@@ -188,7 +188,7 @@ onEveryStore('batches', bookings, (server) => {
     ])
   })
 
-  test('what writes nothing has no operation', async () => {
+  test('a batch that writes nothing has no operation', async () => {
     const received = await send([{ method: 'PATCH', path: `/api/rooms/${room}/`, body: {} }])
     expect([received.status, received.headers.get('takeback-operation')]).toEqual([200, null])
   })

@@ -225,7 +225,7 @@ onEveryStoreByHand('takeback check', (store) => {
     await database.remove()
   })
 
-  test('looks at every table of its own that speaks of Entities', async () => {
+  test('checks every own table that names Entities', async () => {
     const database = await newDatabase(store, newFolder())
     const server = new TestServer(store, declaration, {}, database)
     await server.start()
@@ -261,7 +261,7 @@ onEveryStoreByHand('takeback check', (store) => {
     expect(named.filter((one) => !first.has(one))).toEqual(['takeback_journal actor_id'])
   })
 
-  test('takes what migrations did for what it is, also in a backup', async () => {
+  test('accepts the changes of migrations, also in a backup', async () => {
     const database = await newDatabase(store, newFolder())
     const server = new TestServer(store, declaration, {}, database)
     await server.start()

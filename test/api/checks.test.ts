@@ -140,7 +140,7 @@ onEveryStore('checks', shop, (server) => {
     expect(await server.rows('slots')).toBe(before)
   })
 
-  test('through a reference: at the time of the write, of what the writer may not see', async () => {
+  test('read through references, at the time of the write, also what the writer may not see', async () => {
     const { token } = await server.user('users', { email: 'a@example.com' })
     const product = { id: (await post('products/', { stock: 5 })).body.id }
     const order = (body: object) => server.call('POST', '/api/orders/', { body: { product, ...body }, token })

@@ -70,7 +70,7 @@ const lists = withAdmins({
 })
 
 onEveryStore(
-  'what goes through lists within lists',
+  'a filter with loops within loops',
   lists,
   (server) => {
     const ask = (filter: string, more = '') =>
@@ -83,7 +83,7 @@ onEveryStore(
       return received
     }
 
-    test('is answered where they are short', async () => {
+    test('is answered if the lists are short', async () => {
       const { id } = await server.expect(201, 'POST', '/api/nodes/', { name: 'short', nums: [1, 2, 3] })
       for (const filter of ['nums.all(x, x in nums)', 'nums.exists(x, size(nums) == x)'])
         expect([filter, (await answerOf(`name == "short" && ${filter}`)).body.data[0]?.id]).toEqual([
@@ -92,7 +92,7 @@ onEveryStore(
         ])
     })
 
-    giant('is answered or cut off where they are long, and nobody waits for it', async () => {
+    giant('is answered or cut off if the lists are long, and nobody else waits for it', async () => {
       await server.expect(201, 'POST', '/api/nodes/', {
         nums: Array.from({ length: 100_000 }, (_, at) => at),
       })
@@ -111,14 +111,14 @@ onEveryStore(
       expect((await answerOf('nums.all(x, x >= 0) && size(nums) == 100000')).body.data).toHaveLength(1)
     })
 
-    test('is refused where there are three of them', async () => {
+    test('is refused with three levels', async () => {
       const filter = 'links.exists(l, l.links.exists(m, m.links.exists(n, n.name == "a")))'
       const { status, body } = await ask(filter)
       expect([status, Object.keys(body.errors)]).toEqual([422, ['filter']])
       expect(body.errors.filter[0]).toContain('a list within a list needs a declared max')
     })
 
-    test('counts more in the past, which has no index of them', async () => {
+    test('counts more in the past, which has no index', async () => {
       const filter = 'links.exists(l, l.links.exists(m, m.id in links))'
       expect((await answerOf(filter)).status).toBe(200)
       const past = encodeURIComponent(new Date(Date.now() + 60_000).toISOString())
@@ -185,7 +185,7 @@ onEveryStore('what a request adds to a statement', chain, (server) => {
     expect(body.errors[key][0]).toContain(`more than ${most}`)
   })
 
-  test('only so many values are compared with one each', async () => {
+  test('the number of equalities is limited', async () => {
     const all = (count: number) =>
       `?${paths(count)
         .map((path) => `${path}=null`)

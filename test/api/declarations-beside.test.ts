@@ -43,7 +43,7 @@ onEveryStoreByHand('servers of several declarations', (store) => {
     expect(results.filter(({ migration }) => migration.changes.length > 0)).toHaveLength(1)
   })
 
-  test('who still runs with a declaration that the data have left is refused, and goes on where it can', async () => {
+  test('a server whose declaration is outdated answers 503, unless the change does not concern it', async () => {
     const server = await started(things({ a: text() }), { a: 'x' })
     const opened = await server.openStore()
     const bring = (declaration: AppDeclaration) => migrate(opened.structure, tablesOf(resolve(declaration)))
@@ -70,7 +70,7 @@ onEveryStoreByHand('servers of several declarations', (store) => {
     expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
   })
 
-  test('a type that logs in again must know its e-mails as it did', async () => {
+  test('a type that gets its login back must have the same e-mails as before', async () => {
     const server = await started(withAdmins({ users: entity({ login: { userType: 'user' }, fields: {} }) }))
     await server.user('users', { email: 'a@example.com' })
     await server.restart(withAdmins({ users: entity({ fields: { email: text() } }) }))
@@ -80,7 +80,7 @@ onEveryStoreByHand('servers of several declarations', (store) => {
     ).toContain('users.email_key is made from email, which has changed in 1 user (users/1)')
   })
 
-  test('who does not know of a reference, or of what is required, does not go on', async () => {
+  test('a server that does not know a new reference or requirement stops writing', async () => {
     for (const next of [
       withAdmins({
         things: entity({ fields: { a: text() } }),

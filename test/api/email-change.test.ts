@@ -137,7 +137,7 @@ onEveryStore(
       expect((await login('hook2@example.com')).body.user.name).toBe('from the hook')
     })
 
-    test('says nobody that the new address is taken, except to who has it', async () => {
+    test('tells nobody that the new address is taken, except its owner', async () => {
       const cat = await server.user('users', { email: 'cat@example.com' })
       await server.user('users', { email: 'taken@example.com' })
       const taken = await ask(cat.token, 'Taken@example.com')

@@ -279,7 +279,7 @@ onEveryStore('create, read and update', bookings, (server) => {
     })
   })
 
-  test('rules: nobody signs in first, others get 403 or 404', async () => {
+  test('rules: 401 without a token, 403 or 404 for other users', async () => {
     const { token } = await server.user('users', { email: 'rules@example.com' })
     const { id } = await server.expect(201, 'POST', '/api/notes/', { text: 'hidden' })
     const status = async (method: string, path: string, body?: unknown, who: string | null = token) =>

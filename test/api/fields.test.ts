@@ -114,7 +114,7 @@ onEveryStore('fields', everything, (server) => {
     expect(await server.rows('things')).toBe(before)
   })
 
-  test('numbers that JSON can write but nobody can keep', async () => {
+  test('numbers that JSON can write but no database can store', async () => {
     for (const [raw, path] of [
       ['"ratio":1e999', 'ratio'],
       ['"big":1e999', 'big'],

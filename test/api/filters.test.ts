@@ -269,7 +269,7 @@ onEveryStore('expansions', teams, (server) => {
       ])
     })
 
-    test('may speak of whoever asks, though that be nobody', async () => {
+    test('may use me, even without a user', async () => {
       const { data } = await server.expect(200, 'GET', '/api/rooms/?filter=id == me.id', undefined, {
         token: null,
       })

@@ -63,7 +63,7 @@ onEveryStoreByHand('formats of our own tables', (store) => {
     for (let format = 1; format < FORMAT; format++) expect(await tablesFrom(format)).toEqual(fresh)
   })
 
-  test('what kept the time of background work before there were tables for it is gone', async () => {
+  test('keys for background work from before its tables are removed', async () => {
     await tablesFrom(3)
     const kept = await databases.at(-1)?.query('SELECT key FROM takeback_meta')
     expect(kept?.map(({ key }) => key).filter((key) => FORMER.includes(String(key)))).toEqual([])

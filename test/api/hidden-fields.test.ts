@@ -210,7 +210,7 @@ onEveryStore('hidden fields', hidden, (server) => {
       await server.expect(200, 'PATCH', path, placed(place, values))
     })
 
-    test('do not become theirs by what the same request makes of the Entity', async () => {
+    test('cannot be set by a request that first makes the caller the owner', async () => {
       const body = { title: 'g', owner: { id: ann.id }, ...(place === 'inObject' && { box: {} }) }
       expect((await send(path, () => as(ann.token)('PUT', body))).status).toBe(200)
       await server.expect(200, 'PATCH', path, { owner: { id: bob.id } })
@@ -257,7 +257,7 @@ onEveryStore('hidden fields', hidden, (server) => {
     },
   )
 
-  test('are replaced only by a PUT that was made under the owner that let it', async () => {
+  test('are replaced by a PUT only if its caller owned the Entity at that time', async () => {
     const list = '/api/whole_elsewhere/'
     const box = { code: 'c', word: 'w' }
     const { id } = await server.expect(201, 'POST', list, { title: 'a', owner: { id: bob.id }, box })

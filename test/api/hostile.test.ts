@@ -201,7 +201,7 @@ onEveryStore('hostile users', hostile, (server) => {
       expect((await server.expect(200, 'GET', '/api/notes/1/')).title).toBe('hers')
     })
 
-    test('is not told by the key of its request', async () => {
+    test('is not revealed by the Idempotency-Key of its request', async () => {
       const sent = (user: typeof ann) => ({
         ...as(user),
         headers: { 'Idempotency-Key': 'hers' },
@@ -295,7 +295,7 @@ onEveryStore('hostile users', hostile, (server) => {
       )
     })
 
-    test('that speaks of an id is nobody’s before there is one', async () => {
+    test('whose rule uses the id can be set by nobody before there is an id', async () => {
       const body = { email: 'new@example.com', password: 'correct horse battery', phone: '1' }
       expectInvalid(await server.call('POST', '/api/users/', { body, token: null }), {
         phone: ['is not yours to set'],
@@ -310,7 +310,7 @@ onEveryStore('hostile users', hostile, (server) => {
     })
   })
 
-  describe('what stands in their way', () => {
+  describe('a conflict', () => {
     const locker = (body: object) => server.call('POST', '/api/lockers/', { ...as(eve), body })
 
     test('does not tell who has a value that they do not see', async () => {

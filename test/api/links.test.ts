@@ -255,7 +255,7 @@ onEveryStore('lists of references', declaration, (server) => {
     expect((await get(`posts/${id}`)).meta).toBeNull()
   })
 
-  test('what is purged must be in no list, of the deleted either', async () => {
+  test('a member of a list cannot be purged, even if the list is deleted', async () => {
     const [a = 0, b = 0] = await people(2)
     const id = await post({ authors: refs(a), readers: refs(b) })
     await remove(`posts/${id}`)

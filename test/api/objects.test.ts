@@ -95,7 +95,7 @@ onEveryStore('objects and their corners', corners, (server) => {
     expect([status, Object.keys(body.errors)]).toEqual([422, ['name']])
   })
 
-  test('types may be named as our own statements are not', async () => {
+  test('types may have names that our own statements use', async () => {
     for (const type of ['reached', 'back']) {
       const first = await make(type, { name: 'a' })
       await make(type, { name: 'b', up: { id: first.id } })

@@ -131,7 +131,7 @@ onEveryStore('operations', declaration, (server) => {
       expect([status, body.errors]).toEqual([422, { cursor: ['is not a cursor of this list'] }])
     })
 
-  describe('at a size where it matters', () => {
+  describe('of many', () => {
     const postgres = (): boolean => server.context.store.structure.place.includes('postgres')
     beforeAll(async () => {
       const numbers = postgres()

@@ -160,7 +160,7 @@ onEveryStore('the oracle', oracle, (server) => {
       }
     })
 
-    test('is never what was probably meant', async () => {
+    test('is never suggested in a hint', async () => {
       for (const [, actor, token] of callers())
         for (const path of sample(hiddenPaths(server, 'things', actor), 4, start)) {
           for (const typo of [`${path}s`, path.slice(0, -1), path.replace('zq', 'zp')]) {

@@ -76,7 +76,7 @@ onEveryStore(
       expect([...Object.keys(writers), ...WITH_THEIR_ENTITY].sort()).toEqual([...tables].sort())
     })
 
-    test('is never one too many, however many come at once', async () => {
+    test('never exceeds its limit, however many requests come at once', async () => {
       const { keys, passkeys } = server.context
       const owner = { entity: 'users', id: await server.member('users', { email: 'many@example.com' }) }
       const passkey = (at: number) => ({ name: '', credential: `many ${at}`, publicKey: 'key', counter: 0 })

@@ -166,7 +166,7 @@ onStoreByHand('postgres', 'beside others', () => {
     expect((await server.expect(200, 'GET', `/api/people/${list}/`)).version).toBe(2)
   })
 
-  test('what two wait for of each other is given up by us, and done again', async () => {
+  test('in a deadlock, our transaction gives up and is done again', async () => {
     // PostgreSQL cancels whoever has waited for a second first: on a busy machine that may be the other one.
     for (let weGaveUp = false, tries = 0; !weGaveUp; tries++) {
       const { id: company } = await server.expect(201, 'POST', '/api/companies/', {

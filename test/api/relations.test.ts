@@ -129,7 +129,7 @@ onEveryStore('relations', relations, (server) => {
       })
   })
 
-  describe('only what one sees counts', () => {
+  describe('only visible data counts', () => {
     test('rows', async () => {
       expect(await found('tasks.exists(t, t.points == 3)', eve.token)).toEqual([3])
       expect(await found('tasks.exists(t, t.points == 3)', null)).toEqual([])
@@ -141,7 +141,7 @@ onEveryStore('relations', relations, (server) => {
       )
     })
 
-    test('whether they refer to it', async () => {
+    test('references', async () => {
       expect(await found('votes.exists(v, true)', eve.token)).toEqual([1])
       expect(await found('size(votes) == 1', ann.token)).toEqual([2])
       expect(await found('votes.exists(v, true)')).toEqual([1, 2])
@@ -207,7 +207,7 @@ onEveryStore('relations', relations, (server) => {
       expectInvalid(wrong, { cursor: ['is not a cursor of this list with this sort'] })
     })
 
-    test('is told from a total, a summary and the trash', async () => {
+    test('can be used in totals, in summaries and with the trash', async () => {
       const { body } = await get({ filter: 'size(tasks) > 0', count: '1', limit: '1' })
       expect(body.total).toBe(4)
       const path = `/api/projects/summary/?${new URLSearchParams({ group: 'company.name', filter: 'size(tasks) > 1' })}`
@@ -228,7 +228,7 @@ onEveryStore('relations', relations, (server) => {
     await server.expect(200, 'DELETE', `/api/tasks/${id}/`)
   })
 
-  test('what referred to something then is not asked for', async () => {
+  test('referrers cannot be asked for in the past', async () => {
     const at = new Date().toISOString()
     const sentence = 'uses referrers, which cannot be combined with at'
     for (const filter of ['tasks.exists(t, true)', 'title == "x" || size(company.projects) > 1'])
@@ -237,7 +237,7 @@ onEveryStore('relations', relations, (server) => {
     expect((await get({ sort: '-size(title)', at })).status).toBe(200)
   })
 
-  describe('what is wrong is said', () => {
+  describe('mistakes are reported', () => {
     test.each([
       ['task.exists(t, true)', 'unknown field "task" at column 1; did you mean "tasks"?'],
       ['tasks.exists(t, t.point > 3)', 'unknown field "t.point" at column 19; did you mean "t.points"?'],

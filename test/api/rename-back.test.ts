@@ -137,7 +137,7 @@ onEveryStoreByHand('going back past a rename', (store) => {
     })
   })
 
-  test('is no such thing where the present name stays, or has left before', async () => {
+  test('is not refused if the present name stays, or was removed before', async () => {
     const server = await started(things({ a: text({ optional: true }), n: integer() }))
     await server.expect(201, 'POST', '/api/things/', { a: 'first', n: 1 })
     const renamed = things({ b: text({ optional: true, was: 'a' }), n: integer() })

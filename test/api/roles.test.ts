@@ -142,7 +142,7 @@ onEveryStore('roles', roles, (server) => {
     expect(paths['/api/tasks/'].get.security).toEqual(paths['/api/notes/'].get.security)
   })
 
-  test('updates do', async () => {
+  test('updates follow the role', async () => {
     const expected = { owner: 200, editor: 200, viewer: 403, stranger: 404 }
     for (const path of [`/api/projects/${project}/`, `/api/tasks/${task}/`]) {
       const body = path.includes('projects') ? { name: 'B' } : { points: 1 }
@@ -150,7 +150,7 @@ onEveryStore('roles', roles, (server) => {
     }
   })
 
-  test('what is made asks about what it refers to', async () => {
+  test('creates follow the role in the project', async () => {
     const body = { title: 'c', project: { id: project } }
     expect(await all((name) => statusOf(name, 'POST', '/api/tasks/', body))).toEqual({
       owner: 201,
@@ -229,7 +229,7 @@ onEveryStore('roles', roles, (server) => {
     expect([one.id, one.project.name]).toEqual([id, 'A'])
   })
 
-  test('through whoever asks, it is the same', async () => {
+  test('rules that start at me give the same result', async () => {
     const { id } = await server.expect(
       201,
       'POST',

@@ -235,7 +235,7 @@ const tried = isDeep ? { ...narrow, ...wide } : wide
 const everywhere = withAdmins({ ...logins, ...tried })
 
 // The servers below use the wide types.
-test('all that is said here can be said by itself', () => {
+test('all expressions can be declared by themselves', () => {
   expect(() => resolve(withAdmins({ ...logins, ...narrow }))).not.toThrow()
 })
 
@@ -313,7 +313,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
   }
 
   for (const [at, group] of groups.entries())
-    giant(`${group[0]} and what comes behind it`, async () => {
+    giant(`${group[0]} and those after it`, async () => {
       // An Entity without values only repeats the same statements, with null.
       const bodies = isDeep || at % 8 === 0 ? [{ title: 'x' }, full] : [full]
       for (const type of [`t${at}`, `w${at}`].filter((one) => one in tried))

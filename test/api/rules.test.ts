@@ -164,7 +164,7 @@ onEveryStore('rules', rules, (server) => {
       expect(await count()).toBe(2)
     })
 
-    test('does not lend its eyes to expansions, filters or sorts', async () => {
+    test('does not show more in expansions, filters or sorts', async () => {
       await server.expect(201, 'POST', '/api/tasks/', { title: 't', owner: { id: ann.id } })
       const list = (query: string, user: typeof ann) =>
         server.expect(200, 'GET', `/api/tasks/?${query}`, undefined, as(user))
@@ -330,7 +330,7 @@ onEveryStore('rules', rules, (server) => {
     })
   })
 
-  test('what is wrong with a body tells no more than the rule lets', async () => {
+  test('mistakes in a body reveal no more than the rule allows', async () => {
     await server.expect(201, 'POST', '/api/slots/', { name: 'a', owner: { id: bob.id }, size: 1 })
     const send = (body: object, user: typeof ann) => server.call('POST', '/api/slots/', { body, ...as(user) })
     const his = { name: 'a', owner: { id: bob.id } }

@@ -128,7 +128,7 @@ onEveryStore('previews', graph, (server) => {
     expect((await undo(operation, `?cursor=${next}`)).status).toBe(422)
   })
 
-  test('of deletes and restores say what goes along, is emptied and stands against it', async () => {
+  test('of deletes and restores list cascades, cleared references and conflicts', async () => {
     const { body: company } = await done('POST', '/api/companies/', { name: 'previewed' })
     const { body: lead } = await person({ company: { id: company.id } })
     const { body: other } = await person({ boss: { id: lead.id }, friends: [{ id: lead.id }] })

@@ -352,7 +352,7 @@ onEveryStore('what undo tells', guarded, (server) => {
     expect((await undo(operationOf(form))).status).toBe(403)
   })
 
-  test('that two would have the same, and that nobody takes back themselves', async () => {
+  test('that two values would be equal, and that users cannot take back their own creation', async () => {
     const first = await server.expect(201, 'POST', '/api/notes/', { text: 'same' })
     const { token } = await server.user('users', { email: 'twice@example.com' })
     const remove = (id: number) => server.call('DELETE', `/api/notes/${id}/`, { token })

@@ -113,7 +113,7 @@ onEveryStoreByHand('background work of processes', (store) => {
     expect(await thaw(false)).toEqual(['recurring by other', 'task 1 by other'])
   })
 
-  test('without the fence it would, so the test above shows something', async () => {
+  test('without the fence it would, so the test above proves something', async () => {
     expect(await thaw(true)).toEqual([
       'recurring by frozen',
       'recurring by other',

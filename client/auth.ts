@@ -158,7 +158,7 @@ export interface AuthClient<User, Client> {
     confirm(link: MailedLink, options?: CallOptions): Promise<void>
     revert(link: MailedLink, options?: CallOptions): Promise<void>
   }
-  /** The sessions in which the user is logged in. */
+  /** Returns the sessions in which the user is logged in. */
   sessions(options?: CallOptions): Promise<OwnSession[]>
   endSession(id: string, options?: CallOptions): Promise<void>
   endOtherSessions(options?: CallOptions): Promise<void>
@@ -175,7 +175,7 @@ export interface AuthClient<User, Client> {
     },
     options?: CallOptions,
   ): Promise<SignedIn<User>>
-  /** One JSON object of at most 32 KiB, in which programs store settings of the user. */
+  /** Returns one JSON object of at most 32 KiB, in which programs store settings of the user. */
   preferences(options?: CallOptions): Promise<Record<string, unknown>>
   setPreferences(preferences: object, options?: CallOptions): Promise<Record<string, unknown>>
   /** Returns a ticket for `EventSource`, which cannot send headers. */

@@ -118,9 +118,9 @@ export interface ClientCalls<Config, Types = TypesOf<Config>> {
   model(options?: CallOptions): Promise<ApiModel>
   health(options?: CallOptions): Promise<{ status: string }>
   healthDetails(options?: CallOptions): Promise<Record<string, unknown>>
-  /** The OpenAPI document. */
+  /** Returns the OpenAPI document. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>
-  /** All Entity types: for those that have the name of a call above. */
+  /** All Entity types, including those that have the name of a call above. */
   readonly entities: Collections<Config>
 }
 
@@ -148,7 +148,7 @@ function named(make: (name: string) => unknown, own: object = {}): object {
     get: (target, name) =>
       name in target
         ? target[name as never]
-        : // `await` and the console ask for such names.
+        : // `await`, JSON and the debugger ask for these names.
           typeof name === 'symbol' || name === 'then' || name === 'toJSON'
           ? undefined
           : make(name),

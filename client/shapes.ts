@@ -1,7 +1,7 @@
 import type { Page } from '../src/declare/api-types.ts'
 import type { DeclaredFields, EntityKeys, SeenEntity, Simplified } from '../src/declare/infer.ts'
 
-/** The types of answers with `expand` and `fields`. Types only. */
+/** The shapes of answers with `expand` and `fields`. Types only. */
 
 /** The keys of an Entity. */
 export type KeyOf<Type> = keyof SeenEntity<Type> & string

@@ -166,7 +166,7 @@ betweenStores('a copy', (store, other) => {
             }
           : {
               said: [
-                // The admin's own, those that are open from before, and those of this time.
+                // The admin's session, those that were open before, and those of this test.
                 'Ended all sessions (4 in the source) and all mailed links (0 in the source). Everyone must log in again.',
                 'Ended all keys (1 in the source). Programs need new ones.',
               ],

@@ -63,7 +63,7 @@ const fields = {
   code: integer({ ...some, unique: true }),
 } as const
 
-/** `$` before a name stands for nothing, or for `next.` */
+/** `$` before a name is removed, or replaced by `next.` */
 const expressions = [
   ...['==', '<', '>='].flatMap((how) => [
     `$word ${how} "it's"`,

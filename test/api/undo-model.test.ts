@@ -183,7 +183,7 @@ async function undo(
     const path = many ? '/api/operations/undo/' : `/api/operations/${operation.id}/undo/`
     const body = many ? { since: operation.at } : {}
     const dry = await server.call('POST', path, { body: { ...body, dry_run: true } })
-    // The preview is what is done.
+    // Exactly what was previewed is done.
     const plan = dry.body.plan
     const received = await server.call('POST', path, { body: { ...body, ...(plan && { plan }) } })
     const { status, text } = received

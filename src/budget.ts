@@ -153,6 +153,7 @@ export const budget = {
   catchUps: 16,
   heartbeatMs: 15_000,
   streamBytes: 256 * 1024,
+  streamLists: 100,
   streamStallMs: 30_000,
   ticketSeconds: 60,
 

@@ -215,6 +215,18 @@ export class Failure extends Error {
   }
 }
 
+/** Returns the body of the answer; with `explains`, also the rule behind it. */
+export function shownFailure(failure: Failure, explains = false): Record<string, unknown> {
+  const { message, errors, code, more, denied } = failure
+  return {
+    message,
+    ...(errors !== undefined && { errors: shownErrors(errors) }),
+    code,
+    ...more,
+    ...(explains && denied !== undefined && { denied_by: denied }),
+  }
+}
+
 /** The user's code has taken too long. It still runs: `later` settles when it ends. */
 export class TooLate extends Failure {
   readonly later: Promise<unknown>

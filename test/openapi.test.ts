@@ -217,6 +217,7 @@ describe('the OpenAPI document', () => {
       'summariseRooms',
       'readRooms',
       'followChanges',
+      'followLists',
       'batch',
       'getModel',
       'getHealth',

@@ -30,7 +30,7 @@ interface Described<Name extends ParameterName, About> {
   readonly produces?: readonly string[]
   /** Whether it is exempt from rate limits, for monitoring. */
   readonly unlimited?: boolean
-  /** Whether a GET counts as a write for the rate limits. */
+  /** Whether it counts as a write for the rate limits, though it is a GET or only reads. */
   readonly writes?: boolean
   /** Whether accounts with an expired password may call it. */
   readonly expired?: boolean

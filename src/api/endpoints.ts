@@ -40,6 +40,7 @@ import { revertEntity } from './past/revert.ts'
 import { redoLast, undoLast } from './past/stack.ts'
 import { undoOperation, undoOperations } from './past/undo.ts'
 import { followChanges } from './read/changes.ts'
+import { followLists } from './read/follow-lists.ts'
 import { listEntities } from './read/list.ts'
 import { askMay } from './read/may.ts'
 import { readEntity } from './read/read.ts'
@@ -109,6 +110,7 @@ export const endpoints: Endpoints = {
     changeMyKey, // PATCH /api/auth/keys/{id}/
     endMyKey, // DELETE /api/auth/keys/{id}/
     followChanges, // GET /api/changes/
+    followLists, // POST /api/changes/
     listOperations, // GET /api/operations/
     readOperation, // GET /api/operations/{id}/
     undoOperation, // POST /api/operations/{id}/undo/

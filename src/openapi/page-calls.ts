@@ -23,13 +23,18 @@ function prose(text: string): Content {
 
 const AN_OPERATION = '01a1ddee-4c20-7471-b666-e716462ff2c3'
 
-function callExample({ method, path, query, open, body, answers }: Operation): Content {
+function callExample({ method, path, query, open, body, answers, types }: Operation): Content {
   const id = path.startsWith('/api/operations/') ? AN_OPERATION : '1'
   // A batch may be open to everyone, but the writes in this example may not.
   const token = !open || path === '/api/batch/'
   const asked = figure(
     'Shell',
-    curl(path.replace('{id}', id).replace(/\{\w+\}/g, '1') + query, { method, token, body: body?.example }),
+    curl(path.replace('{id}', id).replace(/\{\w+\}/g, '1') + query, {
+      method,
+      token,
+      body: body?.example,
+      accept: types[0],
+    }),
   )
   return [asked, ...answers.slice(0, 1).map(answerTo)]
 }
@@ -44,13 +49,18 @@ function answerTo({ status, description, example }: Success): Html {
 /** A call to paste into a shell where `BASE` and `TOKEN` are set. */
 export function curl(
   path: string,
-  { method, token, body }: { method?: string; token: boolean; body?: unknown },
+  {
+    method,
+    token,
+    body,
+    accept = 'application/json',
+  }: { method?: string; token: boolean; body?: unknown; accept?: string | undefined },
 ): Html {
   const usual = body === undefined ? 'GET' : 'POST'
   const lines: Content[] = [
     html`curl ${(method ?? usual) === usual ? '' : `-X ${method} `}"$BASE${path}"`,
     ...(token ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    '-H "Accept: application/json"',
+    `-H "Accept: ${accept}"`,
     ...(body === undefined
       ? []
       : ['-H "Content-Type: application/json"', html`-d '${inQuotes(jsonCode(body, '  '))}'`]),

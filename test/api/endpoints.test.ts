@@ -43,7 +43,8 @@ onEveryStore('every endpoint', papers, (server) => {
         // Providers add their own parameters.
         if (path.endsWith('/callback')) continue
         const place = path.replace(':id', path.startsWith('/api/operations') ? operation : '1')
-        const body = handler.body === undefined ? {} : { body: bodies[`${method} ${path}`] ?? {} }
+        const headers = { Accept: handler.produces.join(', ') }
+        const body = { headers, ...(handler.body && { body: bodies[`${method} ${path}`] ?? {} }) }
         const answer = await server.call(method, `${place}?nonsense=1`, body)
         expect([method, place, answer.status]).toEqual([method, place, 422])
         expect(Object.keys(answer.body.errors)).toContain('nonsense')

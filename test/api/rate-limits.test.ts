@@ -92,6 +92,27 @@ onEveryStoreByHand('rate limits', (store) => {
       expect([(await wait(1)).status, (await wait(0)).status]).toEqual([429, 200])
     })
 
+    test('count each list of a stream of several', async () => {
+      const address = newAddress()
+      const many = async (count: number) => {
+        const controller = new AbortController()
+        const answer = await fetch(`${one.url}/api/changes/`, {
+          method: 'POST',
+          headers: {
+            Accept: 'text/event-stream',
+            'Content-Type': 'application/json',
+            'X-Forwarded-For': address,
+          },
+          body: JSON.stringify({ lists: Array(count).fill({ entity: 'notes' }) }),
+          signal: controller.signal,
+        })
+        opened.set(controller, answer)
+        return answer.status
+      }
+      // Those that it had opened before it was refused are closed again.
+      expect([await many(4), await many(2), await many(2), await many(1)]).toEqual([429, 200, 429, 200])
+    })
+
     test('hold for each user with all keys and tickets, wherever they call from', async () => {
       const email = account().email
       const { token } = await one.user('users', { email })

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { closedObject } from '../description.ts'
 import { actorSchema, version } from '../past/past-schemas.ts'
@@ -41,6 +42,33 @@ export const changeFeedSchemas: Readonly<Record<string, JsonSchema>> = {
       more: { type: 'boolean', description: 'Whether there are more changes right now.' },
     },
     ['data', 'next', 'more'],
+  ),
+}
+
+/** With commas, or as a list. */
+const texts: JsonSchema = { anyOf: [text, { type: 'array', items: text }] }
+const followed = closedObject(
+  {
+    entity: { ...texts, description: 'Entity types. Default: all that you may read.' },
+    filter: { ...text, description: 'A CEL filter, with one Entity type.' },
+    fields: { ...texts, description: 'The dot paths to return, with one Entity type. Default: all.' },
+    since: { ...text, description: 'A position: the `Takeback-Position` of the list. Default: now.' },
+  },
+  [],
+)
+
+/** Of the stream of several lists. */
+export const followListsSchemas: Readonly<Record<string, JsonSchema>> = {
+  FollowLists: closedObject(
+    {
+      lists: {
+        type: 'array',
+        minItems: 1,
+        maxItems: budget.streamLists,
+        items: followed,
+      },
+    },
+    ['lists'],
   ),
 }
 

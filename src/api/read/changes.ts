@@ -1,23 +1,24 @@
 import { budget } from '../../budget.ts'
-import { no } from '../../declare/cel/expression.ts'
-import { didYouMean } from '../../declare/closest.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
-import { type Position, PositionGone } from '../../journal/position.ts'
-import { type Delivery, deliveriesOf } from '../../live/delivery.ts'
-import { EventStream } from '../../live/stream.ts'
-import { type Eyes, eyesOf, type Subscription, subscriptionOf } from '../../live/subscription.ts'
-import type { Plan } from '../../plan/compile.ts'
-import type { Actor, Caller } from '../../plan/viewer/actor.ts'
+import { type Errors, invalid, note } from '../../errors.ts'
+import type { Position } from '../../journal/position.ts'
 import { badToken } from '../account/identify.ts'
 import { redeemTicket } from '../account/ticket.ts'
 import type { Call } from '../call.ts'
-import { type AnyAnswer, allow, type Context, signInFirst } from '../context.ts'
+import type { AnyAnswer, Context } from '../context.ts'
 import { CHANGES, refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { changeFeedSchemas, exampleChanges } from './changes-schemas.ts'
+import { STREAM, streamOf } from './changes-stream.ts'
+import {
+  checkPosition,
+  type FollowedPage,
+  type FollowRequest,
+  pageAfter,
+  parseFollow,
+  unlessGone,
+} from './follow-request.ts'
 import { limitOf } from './list.ts'
 
-const STREAM = 'text/event-stream'
 const PARAMETERS = [
   'position',
   'entities',
@@ -31,13 +32,8 @@ const PARAMETERS = [
 
 type ParameterNames = 'since' | 'entity' | 'filter' | 'fields' | 'limit' | 'wait' | 'ticket'
 
-/** Who follows what, from where on. */
-interface FollowRequest {
-  readonly caller: Caller
-  readonly subscription: Subscription
-  readonly eyes: Eyes
-  /** Undefined: from now on. */
-  readonly since: Position | undefined
+/** A request whose answer may wait for a change. */
+interface PollRequest extends FollowRequest {
   readonly limit: number
   readonly waitMs: number
 }
@@ -48,55 +44,17 @@ async function changes(context: Context, call: Call<ParameterNames>): Promise<An
   const given = call.query.take(errors)
   const caller =
     given.ticket === undefined ? call.caller : await redeemTicket(context, given.ticket, call.signal)
-  const { actor } = caller
   const isStream = call.type === STREAM
-  const plans = parseEntities(context, actor, given.entity, errors)
-  for (const name of ['filter', 'fields'] as const)
-    if (given[name] !== undefined && plans.length !== 1)
-      note(errors, name, 'needs entity with exactly one Entity type')
-  const one = plans.length === 1 ? given : {}
-  const subscription = subscriptionOf(actor, { plans, filter: one.filter, fields: one.fields }, errors)
-  const resumed = (isStream ? call.lastEventId : null) ?? given.since
-  const following: FollowRequest = {
-    caller,
-    subscription,
-    eyes: eyesOf(subscription, actor),
-    since: parsePosition(context, resumed, errors),
+  const since = (isStream ? call.lastEventId : null) ?? given.since
+  const following: PollRequest = {
+    ...parseFollow(context, caller, { ...given, since }, errors),
     limit: limitOf(given.limit, errors, budget.pageEntities),
     waitMs: parseWait(given.wait, isStream, errors) * 1000,
   }
   if (errors.size > 0) throw invalid(errors)
-  return unlessGone(() => (isStream ? stream(context, call, following) : poll(context, call, following)))
-}
-
-function parseEntities(context: Context, actor: Actor, text: string | undefined, errors: Errors): Plan[] {
-  const { plans } = context
-  if (text === undefined) {
-    const readable = [...plans.values()].filter((plan) => plan.view(actor).may.read !== no)
-    if (readable.length === 0 && actor.kind === 'nobody') throw signInFirst()
-    return readable
-  }
-  return [...new Set(text.split(','))].flatMap((name): Plan[] => {
-    const plan = plans.get(name)
-    if (plan === undefined) {
-      note(errors, 'entity', () => `"${name}" is not an Entity type${didYouMean(name, [...plans.keys()])}`)
-      return []
-    }
-    allow(plan, 'read', actor, true)
-    return [plan]
-  })
-}
-
-function parsePosition(
-  { positions }: Context,
-  text: string | undefined,
-  errors: Errors,
-): Position | undefined {
-  if (text === undefined) return undefined
-  return (
-    positions.parse(text) ??
-    note(errors, 'since', 'must be a position: the Takeback-Position of a list, or the next of an answer')
-  )
+  if (!isStream) return unlessGone(() => poll(context, call, following))
+  await checkPosition(context, following)
+  return streamOf(context, call, [following])
 }
 
 function parseWait(text: string | undefined, isStream: boolean, errors: Errors): number {
@@ -108,48 +66,15 @@ function parseWait(text: string | undefined, isStream: boolean, errors: Errors):
   return seconds
 }
 
-async function unlessGone<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run()
-  } catch (error) {
-    throw error instanceof PositionGone ? new Failure('position_gone') : error
-  }
-}
-
-interface ChangesPage {
-  readonly delivery: Delivery | undefined
-  readonly next: Position
-  readonly more: boolean
-}
-
-/** What comes behind a position, in whole operations: up to the one that reaches the limit. */
-async function pageAfter(
-  { feed, teller }: Context,
-  { subscription, eyes }: FollowRequest,
-  since: Position,
-  limit: number,
-): Promise<ChangesPage> {
-  const page = await feed.after(since, { limit, entities: subscription.entities })
-  const told = await teller.tell({ subscription, eyes: [eyes], operations: page.operations })
-  let events = 0
-  const end = told.findIndex((one) => {
-    events += one.events.get(eyes)?.length ?? 0
-    return events >= limit
-  })
-  const last = end < 0 || end === told.length - 1 ? undefined : told[end]
-  const delivery = deliveriesOf(last === undefined ? told : told.slice(0, end + 1)).get(eyes)
-  return { delivery, next: last?.position ?? page.next, more: last !== undefined || page.more }
-}
-
 async function poll(
   context: Context,
   call: Call<ParameterNames>,
-  following: FollowRequest,
+  following: PollRequest,
 ): Promise<AnyAnswer> {
   const { waitMs, limit } = following
   const { hub, positions } = context
   const since = following.since ?? (await hub.now())
-  let page: ChangesPage = { delivery: undefined, next: since, more: false }
+  let page: FollowedPage = { delivery: undefined, next: since, more: false }
   if (following.since !== undefined) page = await pageAfter(context, following, since, limit)
   if (waitMs > 0) {
     page = await waitFor(context, call, following, page)
@@ -164,9 +89,9 @@ async function poll(
 async function waitFor(
   context: Context,
   call: Call<ParameterNames>,
-  following: FollowRequest,
-  first: ChangesPage,
-): Promise<ChangesPage> {
+  following: PollRequest,
+  first: FollowedPage,
+): Promise<FollowedPage> {
   const close = call.keepOpen(following.caller)
   try {
     const over = AbortSignal.any([AbortSignal.timeout(following.waitMs), call.stopping, call.signal])
@@ -185,7 +110,7 @@ async function waitFor(
 /** Until there is something to be told behind the position, or it is over. */
 function untilTold(
   context: Context,
-  following: FollowRequest,
+  following: PollRequest,
   since: Position,
   over: AbortSignal,
 ): Promise<void> {
@@ -216,34 +141,6 @@ function untilTold(
     over.addEventListener('abort', done)
     hub.join(listener, { page, read: async () => {} }).catch(done)
   })
-}
-
-async function stream(
-  context: Context,
-  call: Call<ParameterNames>,
-  following: FollowRequest,
-): Promise<AnyAnswer> {
-  const { hub, positions, feed, identities } = context
-  const { subscription, eyes, caller, limit } = following
-  const from = following.since
-  // A position that is gone is refused before the stream begins.
-  if (from !== undefined) await feed.check(from, subscription.entities)
-  const over = call.keepOpen(caller)
-  const events = new EventStream({
-    hub,
-    subscription,
-    eyes,
-    from,
-    textOf: (position) => positions.textOf(position),
-    pageAfter: (position) => pageAfter(context, following, position, limit),
-    isAlive: () => identities.isAlive(caller),
-    stopping: call.stopping,
-    hangUp: () => call.hangUp(),
-    over,
-  })
-  const body = events.open()
-  await events.begun
-  return { status: 200, type: STREAM, body, headers: { 'X-Accel-Buffering': 'no' } }
 }
 
 export const followChanges = serverEndpoint({

@@ -199,6 +199,8 @@ export const askMay = serverEndpoint({
   parameters: [],
   body: 'object',
   reads: true,
+  // It tries the write.
+  writes: true,
   access: 'everyone',
   schemas: () => schemas,
   describe: ({ model, sample }) => {

@@ -15,7 +15,7 @@ interface Counted {
  */
 export function admit(seen: RequestFacts, handler: Counted, method: string, whose: 'address' | 'user'): void {
   if (seen.client.local || handler.unlimited) return
-  const reads = handler.reads ?? ((method === 'GET' || method === 'HEAD') && !handler.writes)
+  const reads = !handler.writes && (handler.reads || method === 'GET' || method === 'HEAD')
   const kind = reads ? 'reads' : 'writes'
   const key = whose === 'address' ? seen.client.network : callerOf(seen)
   if (key !== null) noteStanding(seen, seen.rates.count(kind, whose, key))

@@ -1,6 +1,6 @@
 import type { AnyAnswer } from '../../api/context.ts'
 import type { Standing } from '../../api/limits/token-bucket.ts'
-import { catalogue, Failure, shownErrors } from '../../errors.ts'
+import { catalogue, Failure, shownFailure } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 
 /** Answers an error. One outside the catalogue is a fault of the server: its cause is only in the log. */
@@ -21,14 +21,7 @@ export function answerFailure(
 /** Answers a failure without logging anything. */
 export function renderFailure(failure: Failure, requestId: string, explains = false): AnyAnswer {
   const { status } = catalogue[failure.code]
-  const body = {
-    message: failure.message,
-    ...(failure.errors !== undefined && { errors: shownErrors(failure.errors) }),
-    code: failure.code,
-    ...failure.more,
-    ...(status >= 500 && { request_id: requestId }),
-    ...(explains && failure.denied !== undefined && { denied_by: failure.denied }),
-  }
+  const body = { ...shownFailure(failure, explains), ...(status >= 500 && { request_id: requestId }) }
   return { status, body: JSON.stringify(body), headers: { ...failure.headers } }
 }
 

@@ -43,6 +43,7 @@ function handlerOf(
     produces = JSON_ONLY,
     takes,
     unlimited,
+    reads,
     writes,
     expired,
     withoutFactor,
@@ -51,5 +52,6 @@ function handlerOf(
   run: Handler['run'],
 ): Handler {
   const planned = plans === 'apart'
-  return { body, maxBytes, produces, takes, unlimited, writes, expired, withoutFactor, plans: planned, run }
+  const counted = { unlimited, reads, writes }
+  return { body, maxBytes, produces, takes, ...counted, expired, withoutFactor, plans: planned, run }
 }

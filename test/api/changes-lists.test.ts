@@ -1,0 +1,191 @@
+import { afterEach, expect, test } from 'bun:test'
+import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
+import { eventually, onEveryStore, type TestServer } from '../harness.ts'
+
+const declaration = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {}, access: { read: 'id == me.id' } }),
+  rooms: entity({ fields: { title: text(), open: boolean() }, access: { read: everyone } }),
+  notes: entity({
+    fields: { title: text(), owner: ref('users') },
+    access: { read: 'owner.id == me.id', create: everyone },
+  }),
+})
+
+interface Event {
+  readonly list: number
+  readonly id: string | undefined
+  readonly data: any
+}
+
+/** A stream of several lists, as it comes. */
+class Heard {
+  readonly response: Response
+  isOver = false
+  #text = ''
+
+  constructor(response: Response) {
+    this.response = response
+    const read = async () => {
+      for await (const chunk of response.body as ReadableStream<Uint8Array>)
+        this.#text += new TextDecoder().decode(chunk)
+    }
+    read()
+      .catch(() => {})
+      .finally(() => {
+        this.isOver = true
+      })
+  }
+
+  /** The events with data of one list. */
+  of(list: number): Event[] {
+    return this.#text
+      .split('\n\n')
+      .map((event) => {
+        const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(event)?.[1]
+        const data = line('data')
+        return { list: Number(line('event')), id: line('id'), data: data && JSON.parse(data) }
+      })
+      .filter((event) => event.list === list && event.data !== undefined)
+  }
+
+  titles(list: number): string[] {
+    return this.of(list).map(({ data }) => `${data.type} ${data.data?.title ?? data.id}`)
+  }
+}
+
+onEveryStore('the stream of several lists', declaration, (server: TestServer) => {
+  let cuts: AbortController[] = []
+  afterEach(() => {
+    for (const cut of cuts) cut.abort()
+    cuts = []
+  })
+
+  async function follow(body: unknown, token: string | null = server.adminToken): Promise<Heard> {
+    const cut = new AbortController()
+    cuts.push(cut)
+    const headers = {
+      Accept: 'text/event-stream',
+      'Content-Type': 'application/json',
+      ...(token !== null && { Authorization: `Bearer ${token}` }),
+    }
+    const request = { method: 'POST', headers, body: JSON.stringify(body), signal: cut.signal }
+    return new Heard(await fetch(`${server.url}/api/changes/`, request))
+  }
+  const add = (title: string, open = true) =>
+    server.expect(201, 'POST', '/api/rooms/', { title, open }) as Promise<{ id: number }>
+  const now = async () => (await server.call('GET', '/api/changes/')).body.next as string
+
+  test('tells each list what a stream of its own would tell, from where that list is', async () => {
+    const early = await now()
+    const first = await add('first', false)
+    const late = await now()
+    const second = await add('second')
+    const lists = [
+      { entity: 'rooms', since: early },
+      { entity: ['rooms'], since: late, filter: 'open', fields: ['id', 'title'] },
+      { since: early, entity: 'notes,rooms' },
+      {},
+    ]
+    const heard = await follow({ lists })
+    expect([heard.response.status, heard.response.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream',
+    ])
+    await server.call('PATCH', `/api/rooms/${first.id}/`, { body: { title: 'changed', open: true } })
+    await server.call('PATCH', `/api/rooms/${second.id}/`, { body: { open: false } })
+    await eventually(() => lists.every((_, at) => heard.of(at).length >= 2))
+    const all = ['upsert first', 'upsert second', 'upsert changed', 'upsert second']
+    await eventually(() => heard.titles(0).length === all.length && heard.titles(2).length === all.length)
+    expect(heard.titles(0)).toEqual(all)
+    expect(heard.titles(1)).toEqual(['upsert second', 'upsert changed', `remove ${second.id}`])
+    expect(Object.keys(heard.of(1)[0]?.data.data)).toEqual(['id', 'title'])
+    expect(heard.titles(2)).toEqual(all)
+    expect(heard.titles(3)).toEqual(['upsert changed', 'upsert second'])
+    // From each position, a stream of the same list continues where this one was.
+    const [, at] = heard.of(0)
+    const rest = await server.call('GET', `/api/changes/?entity=rooms&since=${at?.id}`)
+    expect(rest.body.data).toEqual(
+      heard
+        .of(0)
+        .slice(2)
+        .map(({ data }) => data),
+    )
+  })
+
+  test('refuses a list as a request of its own would be refused, and follows the others', async () => {
+    const user = await server.user('users', { email: 'eve@example.com', password: 'correct horse' })
+    const gone = `${'0'.repeat(12)}-1-1`
+    const lists = [
+      { entity: 'roms' },
+      { entity: 'rooms' },
+      { entity: 'rooms', filter: 'opn' },
+      { entity: 'rooms', fields: 'nothing' },
+      { entity: 'rooms,notes', filter: 'open' },
+      { entity: 'rooms', since: 'nowhere' },
+      { entity: 'admins' },
+      { entity: 'rooms', since: gone },
+    ]
+    const heard = await follow({ lists }, user.token)
+    await add('third')
+    await eventually(() => heard.of(1).length > 0)
+    expect(heard.titles(1)).toEqual(['upsert third'])
+    const refused = lists.map((_, at) => heard.of(at)[0]?.data).filter(({ type }) => type === 'error')
+    const asked = []
+    for (const list of lists) {
+      const query = new URLSearchParams(list as Record<string, string>)
+      const { status, body } = await server.call('GET', `/api/changes/?${query}`, { token: user.token })
+      if (status !== 200) asked.push({ type: 'error', status, ...body })
+    }
+    expect(asked.map(({ status }) => status)).toEqual([422, 422, 422, 422, 422, 403, 410])
+    expect(refused).toEqual(asked)
+  })
+
+  test('ends at once if no list can be followed', async () => {
+    const heard = await follow({ lists: [{ entity: 'notes' }, { entity: 'nothing' }] }, null)
+    await eventually(() => heard.isOver)
+    expect([0, 1].map((at) => heard.of(at)[0]?.data.status)).toEqual([401, 422])
+  })
+
+  test('refuses a body that names no lists', async () => {
+    const refused = async (body: unknown) => {
+      const heard = await follow(body)
+      expect(heard.response.status).toBe(422)
+      await eventually(() => heard.isOver)
+    }
+    const errorsOf = async (body: unknown) => {
+      const { status, body: answer } = await server.call('POST', '/api/changes/', {
+        body,
+        headers: { Accept: 'text/event-stream' },
+      })
+      return [status, answer.errors]
+    }
+    await refused({})
+    const none = { lists: ['must be a list of 1 to 100 lists to follow'] }
+    for (const lists of [undefined, null, 'rooms', {}, [], Array(101).fill({})])
+      expect(await errorsOf({ lists })).toEqual([422, none])
+    expect(
+      await errorsOf({ lists: [{}, 1, { entity: 1, fields: [1], filter: ['open'], limit: '1' }], to: 1 }),
+    ).toEqual([
+      422,
+      {
+        to: ['is not known here'],
+        'lists.1': ['must be an object'],
+        'lists.2.entity': ['must be a text, or a list of texts'],
+        'lists.2.fields': ['must be a text, or a list of texts'],
+        'lists.2.filter': ['must be a text'],
+        'lists.2.limit': ['is not known here'],
+      },
+    ])
+    expect((await server.call('POST', '/api/changes/?since=1', { body: { lists: [{}] } })).status).toBe(406)
+  })
+
+  test('ends with the token, whatever list has something to tell', async () => {
+    const user = await server.user('users', { email: 'uma@example.com', password: 'correct horse' })
+    const heard = await follow({ lists: [{ entity: 'notes' }, { entity: 'rooms' }] }, user.token)
+    await server.call('POST', '/api/auth/logout', { token: user.token })
+    await add('after')
+    await eventually(() => heard.isOver)
+    expect(heard.of(1)).toEqual([])
+  })
+})

@@ -13,6 +13,12 @@ export interface Asked extends CallOptions {
 /** Returns the name of an option as it is in a URL: `dry_run` for `dryRun`. */
 const parameterOf = (name: string) => name.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`)
 
+/** `If-Match`, as a header or in a batch. */
+export const tagOf = (version?: number) => (version === undefined ? version : `"${version}"`)
+
+/** The path of an Entity type, or of something below it. */
+export const pathOf = (name: string, rest: unknown) => `${name}/${rest && `${rest}/`}`
+
 /** Turns the options and the body of a call into a request. */
 export function sentBy(asked: Asked = {}, body?: unknown): Sent {
   const { signal, key, run, reason, version, where, ...rest } = asked
@@ -28,7 +34,7 @@ export function sentBy(asked: Asked = {}, body?: unknown): Sent {
   return {
     query,
     options: asked,
-    headers: { 'If-Match': version === undefined ? version : `"${version}"` },
+    headers: { 'If-Match': tagOf(version) },
     body,
   }
 }

@@ -1,4 +1,4 @@
-import { type Asked, type Json, sentBy } from './asked.ts'
+import { type Asked, type Json, pathOf, sentBy, tagOf } from './asked.ts'
 import type { AnyHandle, EntityCalls } from './entities.ts'
 import { type CallOptions, queryOf, type Transport } from './transport.ts'
 import type { Part } from './types.ts'
@@ -28,9 +28,9 @@ export class BatchParts {
         const at = this.sent.length
         this.sent.push({
           method,
-          path: `/api/${name}/${id === undefined ? '' : `${id}/`}${queryOf({ ...query, ...fixed })}`,
+          path: `/api/${pathOf(name, id)}${queryOf({ ...query, ...fixed })}`,
           body,
-          if_match: version === undefined ? version : `"${version}"`,
+          if_match: tagOf(version),
         })
         // In the body of a later part, it becomes a reference: `{ "id": "$0.id" }`.
         return Object.defineProperty({ id: `$${at}.id` }, 'at', { value: at }) as Made
@@ -38,8 +38,8 @@ export class BatchParts {
     const remove = (fixed?: object) => (id: unknown, options?: Asked) =>
       add('DELETE', fixed)(id, undefined, options)
     return {
-      create: (body: unknown) => add('POST')(undefined, body),
-      upsert: (body: unknown, options: Asked) => add('PUT')(undefined, body, options),
+      create: (body: unknown) => add('POST')('', body),
+      upsert: (body: unknown, options: Asked) => add('PUT')('', body, options),
       update: add('PATCH'),
       replace: add('PUT'),
       delete: remove(),
@@ -61,7 +61,7 @@ export class BatchParts {
       operation,
       results: parts.map(({ at }) => {
         const data = results[at]?.body
-        return data ? entity(this.names[at] ?? '').handle(data, operation) : null
+        return data ? entity(this.names[at] as string).handle(data, operation) : null
       }),
     }
   }

@@ -183,7 +183,7 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
     may: (body: MayQuestion, options?: CallOptions) =>
       ask('POST', 'may/', { repeat: 'always', body, options }),
     route: (key: string, { params = {}, query, body, ...options }: Anything = {}) => {
-      const [method = '', path = ''] = key.split(' /api/')
+      const [method, path] = key.split(' /api/') as [string, string]
       const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]))
       return ask(method, filled, { query, body, options })
     },

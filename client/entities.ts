@@ -1,16 +1,18 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
 import type { ChangedMany, SummaryItem } from './answers.ts'
-import { type Asked, type Json, sentBy } from './asked.ts'
+import { type Asked, type Json, pathOf, sentBy } from './asked.ts'
 import { pagesOf } from './listing.ts'
-import { byPaths, type Following, followList } from './live.ts'
-import type { Received, Sent, Transport } from './transport.ts'
+import { byPaths, type Following, LiveList } from './live.ts'
+import type { Received, Transport } from './transport.ts'
 import type { Handle, Listing, LiveOptions, LiveQuery } from './types.ts'
 
 export type AnyHandle = Handle<Record<string, object>, string>
 
 /** With `id`, which the calls of an Entity need. */
-function chosen({ fields, ...asked }: Asked): Asked {
-  return fields === undefined ? asked : { ...asked, fields: [...new Set(['id', ...[fields].flat()])] }
+function chosen({ fields, ...asked }: Asked = {}, ...more: string[]): Asked {
+  return fields === undefined
+    ? asked
+    : { ...asked, fields: [...new Set(['id', ...more, ...[fields].flat()])] }
 }
 
 /** What an Entity can do that was returned. */
@@ -48,47 +50,40 @@ export class EntityCalls {
   }
 
   /** The data, with calls behind it that nobody sees. */
-  handle = (data: Json, operation: string | null = null): AnyHandle => {
+  handle = (data: Json, operation?: string | null): AnyHandle => {
     const made = Object.assign(Object.create(this.#calls), data)
-    if (operation !== null && !Object.hasOwn(data, 'operation'))
-      Object.defineProperty(made, 'operation', { value: operation })
+    if (operation && !('operation' in data)) Object.defineProperty(made, 'operation', { value: operation })
     return made
   }
 
-  #send(method: string, rest: string | number, sent: Sent): Promise<Received> {
-    return this.#transport.send(method, `${this.#name}/${rest === '' ? '' : `${rest}/`}`, sent)
+  #send(method: string, rest: string | number, asked?: Asked, body?: unknown): Promise<Received> {
+    return this.#transport.send(method, pathOf(this.#name, rest), sentBy(asked, body))
   }
 
-  async #one(method: string, rest: string | number, sent: Sent): Promise<AnyHandle> {
-    const { body, headers } = await this.#send(method, rest, sent)
-    return this.handle(body as Json, headers.get('takeback-operation'))
+  /** For a list that is sent, the Entities of the answer. */
+  async #one(method: string, rest: string | number, asked?: Asked, sent?: unknown): Promise<AnyHandle> {
+    const { body, headers } = await this.#send(method, rest, asked, sent)
+    const made = (one: Json) => this.handle(one, headers.get('takeback-operation'))
+    return Array.isArray(sent) ? ((body as { data: Json[] }).data.map(made) as never) : made(body as Json)
   }
 
-  async #oneOrMany(method: string, body: unknown, asked?: Asked): Promise<AnyHandle | AnyHandle[]> {
-    const answer = await this.#send(method, '', sentBy(asked, body))
-    const operation = answer.headers.get('takeback-operation')
-    return Array.isArray(body)
-      ? (answer.body as { data: Json[] }).data.map((one) => this.handle(one, operation))
-      : this.handle(answer.body as Json, operation)
+  async #told<T>(method: string, rest: string | number, asked?: Asked, sent?: unknown): Promise<T> {
+    return (await this.#send(method, rest, asked, sent)).body as T
   }
 
-  async #told<T>(method: string, rest: string | number, sent: Sent): Promise<T> {
-    return (await this.#send(method, rest, sent)).body as T
+  create(body: unknown, options?: Asked): Promise<AnyHandle> {
+    return this.#one('POST', '', options, body)
   }
 
-  create(body: unknown, options?: Asked): Promise<AnyHandle | AnyHandle[]> {
-    return this.#oneOrMany('POST', body, options)
+  upsert(body: unknown, options: Asked): Promise<AnyHandle> {
+    return this.#one('PUT', '', options, body)
   }
 
-  upsert(body: unknown, options: Asked): Promise<AnyHandle | AnyHandle[]> {
-    return this.#oneOrMany('PUT', body, options)
+  get(id: number, query?: Asked): Promise<AnyHandle> {
+    return this.#one('GET', id, chosen(query))
   }
 
-  get(id: number, query: Asked = {}): Promise<AnyHandle> {
-    return this.#one('GET', id, sentBy(chosen(query)))
-  }
-
-  list(query: Asked = {}): Listing<AnyHandle> {
+  list(query?: Asked): Listing<AnyHandle> {
     return pagesOf(this.#transport, `${this.#name}/`, chosen(query), (one) => this.handle(one))
   }
 
@@ -97,31 +92,31 @@ export class EntityCalls {
   }
 
   update(id: number, changes: unknown, options?: Asked): Promise<AnyHandle> {
-    return this.#one('PATCH', id, sentBy(options, changes))
+    return this.#one('PATCH', id, options, changes)
   }
 
   replace(id: number, body: unknown, options?: Asked): Promise<AnyHandle> {
-    return this.#one('PUT', id, sentBy(options, body))
+    return this.#one('PUT', id, options, body)
   }
 
   delete(id: number, options?: Asked): Promise<AnyHandle> {
-    return this.#one('DELETE', id, sentBy(options))
+    return this.#one('DELETE', id, options)
   }
 
   restore(id: number, options?: Asked): Promise<AnyHandle> {
-    return this.#one('DELETE', id, sentBy({ ...options, restore: true }))
+    return this.#one('DELETE', id, { ...options, restore: true })
   }
 
   async purge(id: number, options?: Asked): Promise<void> {
-    await this.#send('DELETE', id, sentBy({ ...options, purge: true }))
+    await this.#send('DELETE', id, { ...options, purge: true })
   }
 
   updateAll(filter: string, changes: unknown, options?: Asked): Promise<ChangedMany> {
-    return this.#told('PATCH', '', sentBy({ ...options, filter }, changes))
+    return this.#told('PATCH', '', { ...options, filter }, changes)
   }
 
   deleteAll(filter: string, options?: Asked): Promise<ChangedMany> {
-    return this.#told('DELETE', '', sentBy({ ...options, filter }))
+    return this.#told('DELETE', '', { ...options, filter })
   }
 
   history(id: number, query?: Asked): Listing<HistoryEntry> {
@@ -129,15 +124,15 @@ export class EntityCalls {
   }
 
   revert(id: number, version: number, options?: Asked): Promise<AnyHandle> {
-    return this.#one('POST', `${id}/revert`, sentBy(options, { version }))
+    return this.#one('POST', `${id}/revert`, options, { version })
   }
 
   undo(id: number, options?: Asked): Promise<UndoResult> {
-    return this.#told('POST', `${id}/undo`, sentBy(options))
+    return this.#told('POST', `${id}/undo`, options)
   }
 
   redo(id: number, options?: Asked): Promise<UndoResult> {
-    return this.#told('POST', `${id}/redo`, sentBy(options))
+    return this.#told('POST', `${id}/redo`, options)
   }
 
   live(
@@ -145,22 +140,20 @@ export class EntityCalls {
     changed: (all: AnyHandle[]) => void,
     options: LiveOptions = {},
   ): () => void {
-    const { sort = 'id', ...asked } = query
-    const { fields } = asked
-    // Which of two states is the newer one, its version says.
-    const known: Asked = chosen(
-      fields === undefined ? asked : { ...asked, fields: [fields, 'version'].flat() },
-    )
+    const { sort = [], ...asked } = query
+    const paths: string[] = [sort].flat()
+    // Which of two states is newer, the version says.
+    const known = chosen(asked, 'version', ...paths.map((path) => path.replace('-', '')))
     return this.follow(known, {
       ...options,
       told: (rows, _, isNew) => {
-        if (isNew) changed([...rows.values()].sort(byPaths([sort].flat())).map((one) => this.handle(one)))
+        if (isNew) changed([...rows.values()].sort(byPaths(paths)).map((one) => this.handle(one)))
       },
     })
   }
 
   /** What `live` and `takeback/tanstack-db` are built on. */
   follow(asked: Asked, following: Following): () => void {
-    return followList(this.#transport, { name: this.#name, asked }, following)
+    return new LiveList(this.#transport, { ...asked, entity: this.#name }, following).stop
   }
 }

@@ -1,48 +1,45 @@
-import type { Change } from './answers.ts'
 import type { Transport } from './transport.ts'
 
 /** The server sends something every 15 seconds. */
 const SILENCE_MS = 45_000
 
 /**
- * One event: a change, a place that has been reached, or, at the beginning, neither. The last change of an operation has a
- * position. False ends it.
+ * Takes one event of a list: a change as JSON, the position that has been reached, or both. `list` is the place of the list
+ * in the request.
  */
-export type TakeEvent = (change: Change | undefined, position: string) => boolean
+export type TakeEvent = (data: string | undefined, position: string | undefined, list: number) => void
 
-/** Follows the changes from a position on, or from now, until the stream ends. */
+/** Follows the changes of lists until the stream ends. */
 export async function followFeed(
   transport: Transport,
-  query: object,
+  lists: readonly object[],
   signal: AbortSignal,
   take: TakeEvent,
 ): Promise<void> {
-  const ended = new AbortController()
-  const end = () => ended.abort()
-  signal.addEventListener('abort', end)
+  const { response } = await transport.open('POST', 'changes/', {
+    repeat: 'always',
+    headers: { Accept: 'text/event-stream' },
+    options: { signal },
+    body: { lists },
+    stream: true,
+  })
+  const reader = (response.body as ReadableStream).pipeThrough(new TextDecoderStream()).getReader()
+  const end = () => reader.cancel().catch(() => {})
   try {
-    const { body } = await transport.open('GET', 'changes/', {
-      query,
-      headers: { Accept: 'text/event-stream' },
-      options: { signal: ended.signal },
-      stream: true,
-    })
-    const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
-    let rest = ''
-    while (reader) {
+    for (let rest = ''; ; ) {
       const silence = setTimeout(end, SILENCE_MS)
       const { done, value } = await reader.read().finally(() => clearTimeout(silence))
       if (done) return
       const events = (rest + value).split('\n\n')
-      rest = events.pop() ?? ''
+      rest = events.pop() as string
       for (const event of events) {
-        const [, data] = /^data:(.*)/m.exec(event) ?? []
-        const [, position = ''] = /^id: *(.*)/m.exec(event) ?? []
-        if (!take(data && JSON.parse(data), position)) return
+        // Its lines: the key before the colon, the value after it.
+        const lines = event.split('\n').map((line) => line.split(/: ?(.*)/))
+        const { data, id, event: list } = Object.fromEntries(lines)
+        take(data, id, list)
       }
     }
   } finally {
-    signal.removeEventListener('abort', end)
-    ended.abort()
+    void end()
   }
 }

@@ -6,7 +6,7 @@ import type { Listing, ListPage } from './types.ts'
 export function pagesOf<T>(
   transport: Transport,
   path: string,
-  asked: Asked = {},
+  asked?: Asked,
   made: (one: Json) => T = (one) => one as T,
 ): Listing<T> {
   const read = async (from?: { cursor: string }): Promise<ListPage<T>> => {

@@ -1,16 +1,17 @@
 import type { Change } from './answers.ts'
 import type { Asked, Json } from './asked.ts'
-import { ApiError } from './errors.ts'
-import { followFeed } from './feed.ts'
 import { pagesOf } from './listing.ts'
+import { isFinal, SharedStream } from './shared-stream.ts'
+import type { StreamedList } from './streamed-list.ts'
 import { growing, pause, type Transport } from './transport.ts'
-import type { ListPage, LiveOptions } from './types.ts'
+import type { LiveOptions } from './types.ts'
 
 export type Row = Json & { id: number; version: number }
 
-interface Followed {
-  readonly name: string
-  readonly asked: Asked
+type RowChange = Exclude<Change, { type: 'reset' }>
+
+interface Followed extends Asked {
+  readonly entity: string
 }
 
 export interface Following extends LiveOptions {
@@ -20,127 +21,112 @@ export interface Following extends LiveOptions {
    */
   told(
     rows: ReadonlyMap<number, Row>,
-    position: string | undefined,
+    position: string | null,
     isNew: boolean,
     changes?: readonly Change[],
   ): void
 }
 
-/** Lists, then follows the changes from where the list was read. Ends when the returned function is called. */
-export function followList(transport: Transport, followed: Followed, following: Following): () => void {
-  const stopped = new AbortController()
-  const stop = () => stopped.abort()
-  following.signal?.addEventListener('abort', stop)
-  if (following.signal?.aborted) stop()
-  const list = new LiveList(transport, followed, following, stopped.signal)
-  list.run().catch((error) => {
-    if (!stopped.signal.aborted) (following.onError ?? console.error)(error)
-  })
-  return stop
-}
-
-class LiveList {
+/** Lists, then follows the changes from where the list was read, until it is stopped. */
+export class LiveList implements StreamedList {
   readonly #transport: Transport
-  readonly #followed: Followed
+  readonly #asked: Followed
   readonly #following: Following
-  readonly #signal: AbortSignal
+  readonly #stopped = new AbortController()
   #rows = new Map<number, Row>()
-  /** Undefined: the list must be read. */
-  #position: string | undefined
+  #position: string | null = null
   /** Of the operation that is being told. */
-  #changes: Change[] = []
+  #changes: RowChange[] = []
   #failures = 0
+  #leave = () => {}
 
-  constructor(transport: Transport, followed: Followed, following: Following, signal: AbortSignal) {
+  constructor(transport: Transport, asked: Followed, following: Following) {
     this.#transport = transport
-    this.#followed = followed
+    this.#asked = asked
     this.#following = following
-    this.#signal = signal
+    const { signal } = following
+    signal?.addEventListener('abort', this.stop)
+    if (signal?.aborted) this.stop()
+    else void this.#load()
   }
 
-  async run(): Promise<void> {
-    for (;;) {
-      try {
-        if (this.#position === undefined) await this.#load()
-        await this.#follow()
-      } catch (error) {
-        this.#signal.throwIfAborted()
-        const status = error instanceof ApiError ? error.status : 0
-        if (status === 410) this.#position = undefined
-        else if (status > 0 && status !== 429 && status < 500) throw error
-      }
-      await pause(growing(Math.min(this.#failures++, 4)), this.#signal)
+  readonly stop = (): void => {
+    this.#leave()
+    this.#stopped.abort()
+  }
+
+  /** Reads the list, then joins the stream. */
+  async #load(after?: Promise<void>): Promise<void> {
+    const { entity, ...asked } = this.#asked
+    const { signal } = this.#stopped
+    try {
+      await after
+      const list = pagesOf<Row>(this.#transport, `${entity}/`, { ...asked, limit: 200, signal })
+      this.#rows = new Map((await list.all()).map((row) => [row.id, row]))
+      // From before its first page was read: what changes meanwhile is told again.
+      this.#position = (await list).position
+      this.#tell(true)
+      this.#transport.stream ??= new SharedStream(this.#transport)
+      if (!signal.aborted) this.#leave = this.#transport.stream.add(this)
+    } catch (error) {
+      this.fail(error)
     }
   }
 
-  /** From before its first page was read: what changes meanwhile is told again. */
-  async #load(): Promise<void> {
-    const { name, asked } = this.#followed
-    const rows = new Map<number, Row>()
-    let first: string | null | undefined
-    let cursor: string | null = null
-    do {
-      const page: ListPage<Row> = await pagesOf<Row>(this.#transport, `${name}/`, {
-        ...asked,
-        limit: 200,
-        signal: this.#signal,
-        ...(cursor !== null && { cursor }),
-      })
-      first ??= page.position
-      for (const row of page.data) rows.set(row.id, row)
-      cursor = page.next
-    } while (cursor !== null)
-    this.#rows = rows
-    this.#position = first ?? undefined
-    this.#tell(true)
-  }
-
-  /** Until the stream ends, or the list must be read again. */
-  async #follow(): Promise<void> {
-    const { name, asked } = this.#followed
+  ask(): object {
+    // Of an operation that was told in part, the stream tells all again.
     this.#changes = []
-    await followFeed(
-      this.#transport,
-      { ...asked, entity: name, since: this.#position },
-      this.#signal,
-      (change, position) => this.#take(change, position),
-    )
+    return { ...this.#asked, since: this.#position }
   }
 
-  /** False if the list must be read again. */
-  #take(change: Change | undefined, position: string): boolean {
+  /** Reads the list again, if that can help. */
+  fail(error?: unknown): void {
+    const { signal } = this.#stopped
+    this.#leave()
+    if (signal.aborted) return
+    if (isFinal(error)) (this.#following.onError ?? console.error)(error)
+    else void this.#load(pause(growing(this.#failures++), signal))
+  }
+
+  take(change: Change | undefined, position: string | undefined): void {
     this.#failures = 0
-    if (change) this.#changes.push(change)
-    if (change?.type === 'reset') this.#position = undefined
-    if (!this.#position || !position) return !!this.#position
+    if (change?.type === 'reset') this.fail()
+    else if (change) this.#changes.push(change)
+    if (!position) return
     const changes = this.#changes
     this.#changes = []
     this.#position = position
-    this.#tell(changes.filter((one) => this.#apply(one)).length > 0, changes)
-    return true
+    this.#tell(changes.filter(this.#apply).length > 0, changes)
   }
 
-  #apply(change: Change): boolean {
+  #apply = (change: RowChange): boolean => {
     if (change.type === 'remove') return this.#rows.delete(change.id)
-    if (change.type === 'reset' || change.version < (this.#rows.get(change.id)?.version ?? 0)) return false
+    if (change.version < (this.#rows.get(change.id)?.version ?? 0)) return false
     this.#rows.set(change.id, change.data as Row)
     return true
   }
 
   #tell(isNew: boolean, changes?: readonly Change[]): void {
-    if (!this.#signal.aborted) this.#following.told(this.#rows, this.#position, isNew, changes)
+    try {
+      if (!this.#stopped.signal.aborted) this.#following.told(this.#rows, this.#position, isNew, changes)
+    } catch (error) {
+      // Of the app. The list goes on.
+      console.error(error)
+    }
   }
 }
 
-/** By dot paths, then by `id`. */
+/** By dot paths, then by `id`, in the direction of the last path: as the server sorts. */
 export function byPaths(paths: readonly string[]): (a: Row, b: Row) => number {
   return (a, b) => {
+    let sign = 1
     for (const path of paths) {
-      const names = path.replace(/^-/, '').split('.')
+      sign = path[0] === '-' ? -1 : 1
+      const names = path.replace('-', '').split('.')
       const order = compare(valueAt(a, names), valueAt(b, names))
-      if (order !== 0) return path.startsWith('-') ? -order : order
+      if (order) return order * sign
     }
-    return a.id - b.id
+    return (a.id - b.id) * sign
   }
 }
 
@@ -152,11 +138,10 @@ const DECIMAL = /^-?\d+\.\d+$/
 
 /** `null` comes first. Decimals are texts, but are numbers. */
 function compare(a: unknown, b: unknown): number {
-  if (a === b) return 0
-  if (a === null || b === null) return a === null ? -1 : 1
-  const [one, other] = [a, b].map((value) => (DECIMAL.test(String(value)) ? Number(value) : value)) as [
+  if (a === null || b === null) return +(b === null) - +(a === null)
+  const [one, other] = [a, b].map((value) => (DECIMAL.test(value as string) ? Number(value) : value)) as [
     number,
     number,
   ]
-  return one < other ? -1 : one > other ? 1 : 0
+  return +(one > other) - +(one < other)
 }

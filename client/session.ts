@@ -99,8 +99,8 @@ export class Session {
       const { device } = await this.#read()
       await (issued ? this.keep(issued) : this.#store.write({ device }))
     }
-    const { locks } = globalThis.navigator ?? {}
-    await (locks === undefined ? run() : locks.request(this.#name, run))
+    const locks = globalThis.navigator?.locks
+    await (locks ? locks.request(this.#name, run) : run())
   }
 }
 
@@ -108,7 +108,7 @@ export class Session {
 function issuedAt(token: string): number {
   let at = 0
   try {
-    const [, claims = ''] = token.split('.')
+    const [, claims] = token.split('.') as [string, string]
     at = JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))).iat * 1000
   } catch {
     // The token is not a JWT.

@@ -1,5 +1,6 @@
 import { ApiError, errorOf, NetworkError, PlanFirst } from './errors.ts'
 import { Session, type SessionStore } from './session.ts'
+import type { ListStream } from './streamed-list.ts'
 
 export interface ConnectOptions {
   /** Where the session is kept. Default: in memory. */
@@ -59,7 +60,13 @@ interface Prepared {
   readonly method: string
   readonly path: string
   readonly sent: Sent
-  readonly headers: Record<string, string>
+  readonly headers: NonNullable<Sent['headers']>
+}
+
+/** An answer and, unless it is a stream, what it says. */
+interface Answered {
+  readonly response: Response
+  readonly text: string
 }
 
 interface Variant {
@@ -71,6 +78,8 @@ interface Variant {
 /** Sends requests: with the token, again if the answer is lost, and errors as exceptions. */
 export class Transport {
   readonly session: Session
+  /** The stream of its live lists, if there have been any. */
+  stream?: ListStream
   readonly #url: string
   readonly #options: ConnectOptions
   readonly #show: Variant['show']
@@ -90,46 +99,47 @@ export class Transport {
 
   async send(method: string, path: string, sent: Sent = {}): Promise<Received> {
     const shows = method === 'GET' ? undefined : this.#show
-    const asked = shows === undefined ? sent : { ...sent, query: { ...sent.query, dry_run: true } }
-    const response = await this.open(method, path, asked)
-    const text = await response.text()
-    const body = text === '' ? undefined : JSON.parse(text)
+    const asked = shows ? { ...sent, query: { ...sent.query, dry_run: true } } : sent
+    const { response, text } = await this.open(method, path, asked)
+    const body = text ? JSON.parse(text) : undefined
     shows?.(body)
     // Nobody has asked for a preview: it is the key of an agent. Entities have an id.
     const { dry_run } = (asked.query ?? {}) as { dry_run?: boolean }
     if (body?.changes && body.plan && !body.id && !dry_run)
-      throw Object.assign(new PlanFirst('Nothing is written yet.'), { preview: body })
+      throw Object.assign(new PlanFirst('Nothing is written yet'), { preview: body })
     // There is no Entity yet.
-    return { body: shows === undefined ? body : { data: [], results: [] }, headers: response.headers }
+    return { body: shows ? { data: [], results: [] } : body, headers: response.headers }
   }
 
   /** The answer, once there is a good one. */
-  async open(method: string, path: string, sent: Sent): Promise<Response> {
+  async open(method: string, path: string, sent: Sent): Promise<Answered> {
     const isOnce = SENT_ONCE.test(`${method} ${path}`)
     const repeat = sent.repeat ?? (method === 'GET' ? 'always' : isOnce ? 'never' : 'key')
     const { retries = 4 } = this.#options
     const headers = this.#headers(sent, method, repeat)
+    const { signal } = sent.options ?? {}
     for (let tries = 0; ; tries++) {
       const mayRetry = repeat !== 'never' && tries < retries
       let wait = 0
       try {
-        const response = await this.#try({ method, path, sent, headers })
-        if (response.ok) return response
-        const error = errorOf(response.status, await response.text())
+        const answer = await this.#try({ method, path, sent, headers })
+        const { response, text } = answer
+        if (response.ok) return answer
+        const error = errorOf(response.status, text)
         // A date, which some proxies send, counts as no time.
         wait = Number(response.headers.get('retry-after')) * 1000 || 0
         const isPassing = PASSING.includes(error.status) || error.code === 'busy'
         if (!isPassing || !mayRetry || wait > LONGEST_PAUSE_MS * 6) throw error
       } catch (error) {
-        if (error instanceof ApiError || !mayRetry || sent.options?.signal?.aborted) throw error
+        if (error instanceof ApiError || !mayRetry || signal?.aborted) throw error
       }
-      await pause(Math.max(wait, growing(tries)), sent.options?.signal)
+      await pause(wait || growing(tries), signal)
     }
   }
 
-  #headers(sent: Sent, method: string, repeat: string): Record<string, string> {
+  #headers(sent: Sent, method: string, repeat: string): Prepared['headers'] {
     const { key, reason, run = this.#options.run } = sent.options ?? {}
-    const all = {
+    return {
       Accept: 'application/json',
       'Content-Type': sent.body === undefined ? undefined : 'application/json',
       'Idempotency-Key': key ?? (repeat === 'key' ? randomKey() : undefined),
@@ -137,37 +147,34 @@ export class Transport {
       'Takeback-Reason': reason && encodeURIComponent(reason),
       ...sent.headers,
     }
-    // JSON leaves out what is undefined.
-    return JSON.parse(JSON.stringify(all))
   }
 
-  async #try(request: Prepared, isFirst = true): Promise<Response> {
+  async #try(request: Prepared, isFirst = true): Promise<Answered> {
     const { method, path, sent, headers } = request
     const { fetch: send = fetch, timeout = 60_000 } = this.#options
     const { signal } = sent.options ?? {}
     signal?.throwIfAborted()
-    const used = sent.token === undefined ? await this.#token() : undefined
+    const used = sent.token ? undefined : await this.#token()
     const token = sent.token ?? used
     const ended = new AbortController()
     const abort = () => ended.abort(signal?.reason)
     signal?.addEventListener('abort', abort)
-    const timer = setTimeout(() => ended.abort(new NetworkError('There was no answer in time.')), timeout)
+    const timer = setTimeout(() => ended.abort(new NetworkError('No answer in time')), timeout)
     try {
       const response = await send(`${this.#url}/api/${path}${queryOf(sent.query)}`, {
         method,
-        headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
+        // JSON leaves out what is undefined.
+        headers: JSON.parse(JSON.stringify({ ...headers, Authorization: token && `Bearer ${token}` })),
         signal: ended.signal,
         body: JSON.stringify(sent.body),
       })
       // Refused before it was run. With a token of the session that was replaced meanwhile, it is sent with the new one.
-      if (response.status === 401 && used !== undefined && !(await this.session.drop(used)) && isFirst)
+      if (response.status === 401 && used && !(await this.session.drop(used)) && isFirst)
         return this.#try(request, false)
-      if (sent.stream && response.ok) return response
-      const body = await response.arrayBuffer()
-      return new Response(body.byteLength === 0 ? null : body, response)
+      return { response, text: sent.stream && response.ok ? '' : await response.text() }
     } catch (error) {
       signal?.throwIfAborted()
-      throw error instanceof NetworkError ? error : new NetworkError('There was no answer.', { cause: error })
+      throw error instanceof NetworkError ? error : new NetworkError('No answer', { cause: error })
     } finally {
       clearTimeout(timer)
       if (!sent.stream) signal?.removeEventListener('abort', abort)
@@ -191,9 +198,11 @@ export class Transport {
 /** `?a=1&b=x,y`: lists with commas, `true` as 1, without what is not there. */
 export function queryOf(query: object = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === false ? [] : [[name, value === true ? '1' : `${value}`]],
+    value === undefined || value === false
+      ? []
+      : [[name, value === true ? '1' : `${value}`] as [string, string]],
   )
-  return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given))}`
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
 /** 128 random bits. `randomUUID` is only in pages with TLS. */

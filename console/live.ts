@@ -1,5 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
+import { errorOf } from '../client/errors.ts'
 import { followFeed } from '../client/feed.ts'
 import { pause } from '../client/transport.ts'
 import {
@@ -122,13 +123,14 @@ async function follow(
     try {
       const from = since ?? firstPosition()
       let isOpen = false
-      await followFeed(transport, { since: from }, signal, (change, position) => {
+      await followFeed(transport, [{ since: from }], signal, (data, position) => {
+        const change = data === undefined ? undefined : JSON.parse(data)
+        if (change?.type === 'error') throw errorOf(change.status, data ?? '')
         if (!isOpen) opened(from)
         isOpen = true
         failures = 0
         if (change !== undefined) tell(change as SeenChange)
-        if (position !== '') since = position
-        return true
+        if (position !== undefined) since = position
       })
     } catch (error) {
       if (error instanceof ApiError && error.status === 410) {

@@ -35,7 +35,7 @@ export class Follower {
   #writes = new Set<string>()
   /** How many writes the feed has not shown yet. */
   #underWay = 0
-  #position: string | undefined
+  #position: string | null = null
   #isFollowing = false
 
   constructor(api: object, queue: WriteQueue, followed: Followed) {
@@ -107,7 +107,7 @@ export class Follower {
   /** Whether the feed will never show an operation: its rows are outside of the filter, or the list had them already. */
   async #isHidden(operation: string): Promise<boolean> {
     try {
-      for (let since = this.#position; since !== undefined; ) {
+      for (let since = this.#position; since !== null; ) {
         const asked = { since, entity: this.followed.entity, ...this.#filter }
         const { data, next, more } = await this.#api.changes(asked)
         if (data.some((change) => change.type === 'reset' || change.operation === operation)) return false

@@ -1,4 +1,5 @@
 import { deepEquals } from 'bun'
+import type { EntityCalls } from '../client/entities.ts'
 import type { TestServer } from './harness.ts'
 
 /** The data that a replica follows. */
@@ -8,7 +9,9 @@ export interface ReplicaOptions {
   /** A filter for the only type. */
   readonly filter?: string
   readonly fields?: string
-  readonly way: 'stream' | 'poll'
+  readonly way: 'stream' | 'poll' | 'live'
+  /** For `live`: a client, whose lists share one stream. It follows one type. */
+  readonly api?: { readonly entities: Readonly<Record<string, EntityCalls>> }
 }
 
 type Event = {
@@ -48,8 +51,8 @@ export class Replica {
     this.#server = server
     const cut = new AbortController()
     this.#cut = cut
-    const follow = this.options.way === 'stream' ? this.#stream(cut.signal) : this.#poll(cut.signal)
-    this.#running = follow.catch((error) => {
+    const ways = { stream: this.#stream, poll: this.#poll, live: this.#live }
+    this.#running = ways[this.options.way].call(this, cut.signal).catch((error) => {
       if (!cut.signal.aborted) this.failure = error
     })
   }
@@ -106,6 +109,26 @@ export class Replica {
     }
   }
 
+  /** As a live list of the client, which reads the list itself. */
+  async #live(signal: AbortSignal): Promise<void> {
+    const { api, entities, filter, fields } = this.options
+    const [name = ''] = entities
+    await new Promise<void>((resolve, reject) => {
+      signal.addEventListener('abort', () => resolve())
+      api?.entities[name]?.follow(
+        { ...(filter !== undefined && { filter }), ...(fields !== undefined && { fields }) },
+        {
+          signal,
+          told: (rows, _, isNew, changes = []) => {
+            this.copy.set(name, new Map(rows))
+            this.told.push(`${isNew} ${JSON.stringify(changes)}`)
+          },
+          onError: reject,
+        },
+      )
+    })
+  }
+
   async #poll(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const query = this.#query
@@ -155,7 +178,8 @@ export class Replica {
       const ids = new Set([...(mine?.keys() ?? []), ...entities.keys()])
       const wrong = [...ids].filter((id) => !deepEquals(mine?.get(id), entities.get(id)))
       const shown = wrong.map((id) => ({ id, mine: mine?.get(id), list: entities.get(id) }))
-      return `${JSON.stringify(this.options)} ${name}: ${JSON.stringify(shown)}`
+      const { api: _, ...options } = this.options
+      return `${JSON.stringify(options)} ${name}: ${JSON.stringify(shown)}`
     }
     return undefined
   }

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect } from '../../client/client.ts'
 import { boolean, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStore, runs, type TestServer } from '../harness.ts'
@@ -150,6 +151,20 @@ class Writer {
   }
 }
 
+/** Lists of one client, which share a stream. */
+function liveLists(url: string, token: string | undefined): ReplicaOptions[] {
+  const api = connect(url, { ...(token !== undefined && { token }) }) as never
+  const lists = [
+    { entities: ['tasks'] },
+    { entities: ['tasks'], filter: 'level >= 3 && project.open' },
+    { entities: ['tasks'], filter: 'level < 2' },
+    { entities: ['projects'] },
+    { entities: ['shares'] },
+    { entities: ['drafts'], filter: 'level < 3', fields: 'id,title,version' },
+  ]
+  return lists.map((list) => ({ ...list, token: token ?? null, way: 'live', api }))
+}
+
 const RUNS = runs(15)
 const SEED = Number(process.env.TAKEBACK_TEST_SEED ?? Date.now() % 1_000_000)
 
@@ -202,10 +217,12 @@ onEveryStore(
             seed,
           )
           await writer.play(10)
-          const replicas = eyes.map((options) => new Replica(server, options))
+          const replicas = [...eyes, ...liveLists(server.url, bob?.token)].map(
+            (options) => new Replica(server, options),
+          )
           const playing = writer.play(30)
           await Promise.all(replicas.map((one) => one.start()))
-          for (let cuts = 0; cuts < 4; cuts++) {
+          for (let cuts = 0; cuts < 8; cuts++) {
             const one = replicas[random(replicas.length)]
             await one?.cut()
             await Bun.sleep(random(20))

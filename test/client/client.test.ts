@@ -64,6 +64,15 @@ onEveryStore(
       )
       expect(done).toBe('done')
     })
+
+    // Without HTTP/2, a browser has six connections to a server.
+    giant('keeps a dozen live lists in Chromium, and still writes', async () => {
+      const given = { url: server.url, login: ADMIN }
+      const lists = await inChromium(await bundled('live-page.ts'), (page) =>
+        page.evaluate(({ url, login }) => (globalThis as any).followMany(url, login), given),
+      )
+      expect(lists).toBe(12)
+    })
   },
   { 'allow-origins': '*' },
 )

@@ -166,8 +166,9 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     let streams = 0
     const odd: Fetch = async (url, init) => {
       if (!url.includes('/api/changes/')) return fetch(url, init)
-      if (streams++ === 0) return new Response('{"message":"x.","code":"position_gone"}', { status: 410 })
-      if (streams === 2) return new Response('data: {"type":"reset","entity":"houses"}\n\n')
+      if (streams++ === 0)
+        return new Response('event: 0\ndata: {"type":"error","status":410,"code":"position_gone"}\n\n')
+      if (streams === 2) return new Response('event: 0\ndata: {"type":"reset","entity":"houses"}\n\n')
       return fetch(url, init)
     }
     const api = await withAdmin({ fetch: odd })

@@ -217,6 +217,18 @@ async function live(api: Client<Hotel>): Promise<void> {
   await latest('')
   await first.restore()
   await latest('9')
+  // The order of the server, also where a sort value is not among the fields.
+  const third = await api.bookings.create({ room: { id: room.id }, guests: 9 })
+  const ordered = await api.bookings.list({ filter, sort: '-guests' }).all()
+  let order = ''
+  const end = api.bookings.live({ filter, fields: ['starts_at'], sort: '-guests' }, (all) => {
+    order = all.map(({ id }) => id).join()
+  })
+  await until('ties are in the order of the server', () => order === ordered.map(({ id }) => id).join())
+  is(order, [third.id, first.id].join())
+  end()
+  await third.delete()
+  await latest('9')
   stop()
   await first.update({ guests: 3 })
   is(shown.at(-1), '9')

@@ -1,0 +1,55 @@
+import { ApiError, errorOf } from './errors.ts'
+import { followFeed } from './feed.ts'
+import type { ListStream, StreamedList } from './streamed-list.ts'
+import { growing, pause, type Transport } from './transport.ts'
+
+/** Lists that come together share a request. */
+const GATHER_MS = 20
+/** The pause before a stream that has ended is opened again is one or two seconds. */
+const AGAIN = 3
+
+/** Whether it would be answered in the same way again: not if the position is gone (410), and the list is read anew. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500 && ![410, 429].includes(error.status)
+}
+
+/** One stream for all lists of a client: without HTTP/2, browsers have only six connections to a server. */
+export class SharedStream implements ListStream {
+  readonly #transport: Transport
+  readonly #lists = new Set<StreamedList>()
+  #changed = new AbortController()
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  add(list: StreamedList): () => void {
+    this.#lists.add(list)
+    this.#reopen()
+    return () => {
+      if (this.#lists.delete(list)) this.#reopen()
+    }
+  }
+
+  #reopen(): void {
+    this.#changed.abort()
+    this.#changed = new AbortController()
+    if (this.#lists.size) void this.#run([...this.#lists], this.#changed.signal)
+  }
+
+  /** Until the lists are others. */
+  async #run(lists: readonly StreamedList[], signal: AbortSignal): Promise<void> {
+    for (let wait = GATHER_MS; !signal.aborted; wait = growing(AGAIN))
+      try {
+        await pause(wait, signal)
+        const asked = lists.map((list) => list.ask())
+        await followFeed(this.#transport, asked, signal, (data, position, at) => {
+          const change = data && JSON.parse(data)
+          if (change?.status) lists[at]?.fail(errorOf(change.status, data as string))
+          else lists[at]?.take(change, position)
+        })
+      } catch (error) {
+        if (isFinal(error)) for (const list of lists) list.fail(error)
+      }
+  }
+}

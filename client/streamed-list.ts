@@ -1,0 +1,16 @@
+import type { Change } from './answers.ts'
+
+/** A list that is told of its changes. */
+export interface StreamedList {
+  /** Returns what to ask the server for, from where the list is at present. */
+  ask(): object
+  take(change: Change | undefined, position: string | undefined): void
+  /** The server refuses to follow the list. */
+  fail(error: unknown): void
+}
+
+/** Follows lists. */
+export interface ListStream {
+  /** Follows a list until the returned function is called. */
+  add(list: StreamedList): () => void
+}

@@ -153,7 +153,11 @@ onEveryStore('a temporary password', offices, (server) => {
       for (const method of Object.keys(methods)) {
         if (path === '/api/auth/password') continue
         const sent = ['post', 'put', 'patch'].includes(method) ? { body: {} } : {}
-        const answer = await server.call(method.toUpperCase(), path.replace('{id}', '1'), { token, ...sent })
+        const answer = await server.call(method.toUpperCase(), path.replace('{id}', '1'), {
+          token,
+          headers: { Accept: '*/*' },
+          ...sent,
+        })
         expect([method, path, answer.status, answer.body?.code]).toEqual([
           method,
           path,

@@ -177,7 +177,11 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
         'lists.2.limit': ['is not known here'],
       },
     ])
-    expect((await server.call('POST', '/api/changes/?since=1', { body: { lists: [{}] } })).status).toBe(406)
+    const { status, body } = await server.call('POST', '/api/changes/', { body: { lists: [{}] } })
+    expect([status, body.message]).toEqual([
+      406,
+      'The Accept header is required and must allow text/event-stream.',
+    ])
   })
 
   test('ends with the token, whatever list has something to tell', async () => {

@@ -67,11 +67,12 @@ onEveryStore('a token that has ended', bookings, (server) => {
     const wrong: unknown[] = []
     let calls = 0
     for (const { path, methods } of sample([...routesOf(server.context, endpoints)], 3, turn++))
-      for (const method of Object.keys(methods))
+      for (const [method, { produces }] of Object.entries(methods))
         for (const inAddress of [false, true]) {
           const target = path.replace(':id', '1') + (inAddress ? `?token=${dead}` : '')
           const { status, body } = await server.call(method, target, {
             token: inAddress ? null : dead,
+            headers: { Accept: produces.join(', ') },
             ...(method !== 'GET' && method !== 'DELETE' && { body: {} }),
           })
           if (status !== 401 || body.code !== 'invalid_token') wrong.push([method, target, status, body])

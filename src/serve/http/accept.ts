@@ -1,3 +1,5 @@
+import { Failure } from '../../errors.ts'
+
 /**
  * Returns the type that an `Accept` header prefers (RFC 9110, section 12.5.1). The most specific range decides the
  * weight of each type. Of equal types the first wins. Undefined if the header allows none.
@@ -14,6 +16,12 @@ export function preferredOf(header: string | null, types: readonly string[]): st
     if (own > weight) [best, weight] = [type, own]
   }
   return best
+}
+
+/** The refusal of an `Accept` header that allows none of the types. */
+export function notAcceptable(types: readonly string[]): Failure {
+  const message = `The Accept header is required and must allow ${types.map(bareOf).join(' or ')}.`
+  return new Failure('not_acceptable', { message })
 }
 
 interface MediaRange {

@@ -6,7 +6,7 @@ import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 import { actorName, type Caller } from '../../plan/viewer/actor.ts'
 import { type Soon, whenThere } from '../../soon.ts'
-import { preferredOf } from './accept.ts'
+import { notAcceptable, preferredOf } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
 import { readBody } from './body.ts'
@@ -226,7 +226,7 @@ export class Service {
     if (handler.page)
       return handler.run(new Incoming(request, seen, { ...nothing, query: pageQuery(seen, handler) }))
     const type = preferredOf(request.headers.get('accept'), handler.produces)
-    if (type === undefined) throw new Failure('not_acceptable')
+    if (type === undefined) throw notAcceptable(handler.produces)
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     const { maxBytes, takes, plans } = handler

@@ -34,7 +34,7 @@ export async function followFeed(
       rest = events.pop() as string
       for (const event of events) {
         // Its lines: the key before the colon, the value after it.
-        const lines = event.split('\n').map((line) => line.split(/: ?(.*)/))
+        const lines = event.split('\n').map((line) => line.split(/: ?(.*)/s))
         const { data, id, event: list } = Object.fromEntries(lines)
         take(data, id, list)
       }

@@ -181,6 +181,17 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     expect(shown.length).toBeGreaterThan(3)
     stop()
   })
+
+  test('a live list is told of texts with any characters', async () => {
+    const api = await withAdmin({})
+    const shown: string[][] = []
+    const stop = api.houses.live({}, (all) => shown.push(all.map(({ name }) => name)))
+    await eventually(() => shown.length > 0)
+    const name = 'a: b\u2028data: c\u2029d\u0085e\r\n\r\nid: f\ufeff"'
+    await api.houses.create({ name, country: 'ch' })
+    await eventually(() => shown.at(-1)?.includes(name) === true)
+    stop()
+  })
 })
 
 test('an answer of something else than Takeback is an error as well', async () => {

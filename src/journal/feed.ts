@@ -13,7 +13,7 @@ const CHANGES_MAX = 1000
 const FIRST_WINDOW = 200
 const WINDOW = 5000
 const WINDOWS_MAX = 10
-/** How long to wait for running transactions to end; the shorter time is for callers that only want the position. */
+/** How long to wait for running transactions to end; the shorter time is for callers that can do without it. */
 const PATIENCE_MS = 5000
 const GLANCE_MS = 500
 const PAUSE_MS = 5
@@ -291,7 +291,7 @@ export class Feed {
   }
 }
 
-/** The end of the journal, and the server's own values in the database. */
+/** The end of the journal. `told`: the incarnation, and how far retention has cut each type, by key. */
 interface End {
   readonly last: number
   readonly incarnation: string
@@ -321,7 +321,7 @@ function endedOperation({ operation, place, changes }: ReturnType<typeof windowC
   return { operation: String(operation), place: Number(place), changes: Number(changes) }
 }
 
-/** As many operations as fit into one answer. */
+/** As many operations as an answer may have room for. The last one may not fit. */
 function firstOf(ended: readonly Ended[], limit: number): readonly Ended[] {
   const taken: Ended[] = []
   for (let changes = 0; taken.length < limit && changes < CHANGES_MAX; ) {

@@ -15,7 +15,7 @@ export interface Stack<C extends StackChange> {
 /**
  * Builds the stack from the changes of an Entity, oldest first. An undo of the last changes moves them to `redo`. An
  * undo of the last undo is a redo. Any other change can be undone, and clears `redo`. If a change took back an
- * operation that is no longer known, the earlier changes cannot be undone either.
+ * operation that is no longer known, it can be undone, but no earlier change can.
  */
 export function stackOf<C extends StackChange>(changes: readonly C[]): Stack<C> {
   const known = new Set(changes.map(({ operation }) => operation))

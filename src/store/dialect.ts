@@ -137,8 +137,8 @@ export interface Dialect {
   /** Ends a subquery that must run for each row by itself, and never be joined as a whole. */
   readonly forEachRow: Sql
   /**
-   * Whether a text matches a pattern from `normalPattern`. Unknown if either is null, or if the text is longer than
-   * `budget.matchedCharacters`, which bounds the time.
+   * Whether a pattern from `normalPattern` is found anywhere in a text. Unknown if either is null, or if the text is
+   * longer than `budget.matchedCharacters`, which bounds the time.
    */
   matches(text: Sql, pattern: Sql): Sql
   /** The members of a list of references as rows. `member`: the name of the reference, if items are objects. */

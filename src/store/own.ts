@@ -47,7 +47,7 @@ export const ownTables: readonly OwnTable[] = [
       // With the number, so that the last change of an operation is found at once, however many there are.
       { name: 'operation', columns: ['operation', 'seq'], was: ['operation'], since: 4 },
       // Everything that operations are searched by. Time comes first, so that new entries go to the end: an index that
-      // begins with the actor made every write eight times as expensive.
+      // begins with the actor was measured to cost eight times as much with every write.
       { name: 'at', columns: ['at', 'operation', 'actor', 'actor_id', 'entity'], since: 3 },
       // Only for the few changes made in the name of a user by somebody else.
       { name: 'via', columns: ['via', 'at', 'operation'], with: 'via', since: 4 },

@@ -137,7 +137,7 @@ export class Queues {
       })
   }
 
-  /** Starts as many tasks as may run at once. When one of them ends, it looks again. */
+  /** Starts as many tasks as may run at once. When one of them ends, the Runner looks again. */
   async #fill(active: ActiveQueue): Promise<number> {
     const { store, me } = this.#instance
     const { name, atOnce = budget.tasksAtOnce } = active.queue

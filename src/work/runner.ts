@@ -73,7 +73,7 @@ export class Runner {
     this.wake()
   }
 
-  /** `all`: whether this instance has all queues of the declaration. Then tasks of other queues are orphans. */
+  /** `all`: whether this instance has all queues of the declaration. Only then can it tell which tasks are orphans. */
   start({ all = false } = {}): void {
     this.#started = true
     this.#queues.all = all

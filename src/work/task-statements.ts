@@ -8,7 +8,7 @@ import { clockTime } from './record.ts'
 
 const TASKS = id('takeback_tasks')
 
-/** That the row is the task whose lease is bound, while it is held. */
+/** A condition: the row is the task of the bound lease, and the lease still holds. */
 const mine = sql`"id" = ${param('$lease_key', 'integer')} AND "fence" = ${param('$lease_fence', 'integer')} AND "holder" = ${param('$lease_holder')}`
 
 /**
@@ -22,13 +22,13 @@ export interface TaskStatements {
   due(queues: readonly string[]): Statement
   /** Up to `$most` due tasks of `$queue`: id, key. Skips those that others are taking at the same time. */
   readonly candidates: Statement
-  /** The first task of each of `$keys` in `$queue`: id, key. Locks it; leaves out one that is being deleted. */
+  /** The first task of each of `$keys` in `$queue`: id, key. Locks it; leaves out one that others are changing. */
   readonly heads: Statement
   /** Parks the tasks `$ids` until the one before them is done. */
   readonly park: readonly Step[]
   /** Takes the tasks `$ids` for `$lease_holder`: id, key, payload, attempts, fencing token, the clock. */
   readonly take: readonly Step[]
-  /** Deletes the task and makes the next one of its key due. This and the next two end the lease, if not lost. */
+  /** Deletes the task; the next one of its key is due. This and the next two end the lease; refused if it is lost. */
   readonly done: readonly Step[]
   /** Makes it due again at `$next`, because of `$error`. */
   readonly retry: readonly Step[]

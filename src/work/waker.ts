@@ -58,7 +58,7 @@ export class Waker {
     this.#heard()
   }
 
-  /** The commits of other processes. If the database cannot be read, whoever reads it gets the error. */
+  /** `others` of the Store, or its last value if the database cannot be read: whoever reads it gets the error. */
   #othersNow(): number {
     try {
       return this.#store.others

@@ -35,7 +35,7 @@ function hashWithout(file: string, text: string): { hash: string; places: readon
   const places: number[] = []
   const descriptor = openSync(file, 'r')
   try {
-    // Bytes that may be the beginning of the placeholder are kept until the next chunk is read.
+    // Bytes that may be the beginning of the text are kept until the next chunk is read.
     let pending = Buffer.alloc(0)
     let offset = 0
     for (const chunk = Buffer.alloc(CHUNK); ; ) {

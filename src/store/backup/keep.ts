@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { openReadOnly } from '../sqlite/backup.ts'
 import { readRecord } from './record.ts'
 
-/** How old an unfinished file must be to count as left behind. */
+/** An unfinished file that nobody has written to for so long counts as left behind. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000
 
 /**

@@ -44,8 +44,8 @@ export function discardUnfinished(file: string, process: number): void {
 }
 
 /**
- * Writes one state of a database into a new SQLite file, whatever kind of database it is. Servers may use it meanwhile.
- * The file gets its name once it is complete, checked and on disk.
+ * Writes one state of a database, of whatever kind, into a new SQLite file. Servers may use the database meanwhile. The
+ * file gets its name once it is complete, checked and on disk.
  */
 export async function makeBackup(from: Location, file: string, settings: BackupSettings): Promise<Backup> {
   if (existsSync(file)) throw new StartError(`${file} already exists: name another file.`)

@@ -143,7 +143,7 @@ async function prepare(target: Structure, { tables }: Memory): Promise<void> {
   })
 }
 
-/** Drops an incomplete copy. It has no references yet, so its tables can go in any order. */
+/** Drops an incomplete copy. No reference is enforced yet, so its tables can go in any order. */
 async function clearHalf(target: Structure, session: DatabaseSession): Promise<void> {
   const names = (await session.all(target.ddl.tables)).map(([name]) => String(name))
   for (const name of names) if (name !== 'takeback_meta') await session.run(sql`DROP TABLE ${id(name)}`)

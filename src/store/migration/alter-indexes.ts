@@ -52,7 +52,7 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
     const former = old.columns.find((one) => one.name === name)
     if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
     const path = `${table.name}.${name}`
-    // Rows that break the field's own limits are reported already, and may not be too long.
+    // Rows that break the field's own limits are reported already, and need not be too long for the index.
     if (draft.lines.some((line) => line.effect === 'refused' && line.path === path)) continue
     const { check } = column
     const found = await draft.rows.unfit(table.name, former, (value) => {

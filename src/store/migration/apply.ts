@@ -73,7 +73,7 @@ async function endSessions({ session }: Site, table: Table, { name }: Column): P
   await session.run(sql`UPDATE ${id(table.name)} SET ${id(name)} = ${id(name)} + 1`)
 }
 
-/** Creates a table with its columns. Constraints and indexes follow once it is filled. */
+/** Creates a table with its columns. `completeTable` adds references, link tables and indexes once it is filled. */
 export async function createTable({ structure: { ddl }, session }: Site, table: Table): Promise<void> {
   const columns = [...entityColumns, ...table.columns].map((column) => sql`, ${describeColumn(ddl, column)}`)
   await session.run(

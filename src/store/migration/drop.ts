@@ -111,7 +111,10 @@ async function dropColumn(
     await session.run(sql`DELETE FROM ${id(own.name)} WHERE ${ofTable} AND "column" = ${word(column.name)}`)
 }
 
-/** Drops a table. The journal keeps its changes under a name that no type can have: another may get this one. */
+/**
+ * Drops a table. The journal keeps its changes, without their data, under a name that no type can have: another type
+ * may get this one.
+ */
 async function dropTable(
   structure: Structure,
   session: DatabaseSession,

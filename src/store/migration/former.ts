@@ -39,7 +39,7 @@ export function formerNameOf(
   return now.find((table) => table.formerNames?.includes(name) && leaves(table))?.name
 }
 
-/** The same for a field, the outermost one first: its former path and its present one. */
+/** The same for a field: the former path and the present one. If there are several, those of the outermost. */
 export function formerPathIn(
   held: Table,
   wanted: Table,

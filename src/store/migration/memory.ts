@@ -6,7 +6,7 @@ import { join, param, sql, word } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
-/** The key of an incomplete copy: the names of the tables that it has made. */
+/** The key that marks an incomplete copy. Its value is the format. */
 export const COPYING = 'copying'
 
 /** The key of a backup's record. Other keys with this prefix are also about backups. */

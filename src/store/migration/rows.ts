@@ -75,7 +75,7 @@ export class RowLook {
     )
   }
 
-  /** Live rows that meet a condition for a mistake. */
+  /** Live rows that break a check. `condition` is true for them. */
   breaking(table: string, condition: Sql): Promise<FoundRows> {
     return this.#found(table, sql`t."deleted_at" IS NULL AND ${condition}`)
   }

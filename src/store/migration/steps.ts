@@ -89,7 +89,7 @@ function journalled(name: string): Sql {
 
 /**
  * The time of a migration: now, and later than everything in the journal, so that each version is clearly before or
- * after it. `ahead`: the last of the times that are ahead because a clock was wrong.
+ * after it. Times that are ahead because a clock was wrong do not count. `ahead`: the last of them.
  */
 async function timesOf({ structure: { dialect }, session }: Site): Promise<{ at: string; ahead?: string }> {
   const soon = dialect.shift(dialect.now, SKEW_MS)

@@ -34,7 +34,7 @@ function isStalePlan(error: unknown): boolean {
   return sqlStateOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** Connections, resources, shutdowns, read-only, revoked rights, internal errors: not the fault of the request. */
+/** Connections, resources, shutdowns, cancelled, read-only, revoked rights, internal errors: no fault of requests. */
 const AWAY = /^(08|53|57|58|XX|25006|25P03|42501|55P03|28|3D000)/
 
 /** PostgreSQL's code; undefined if the connection failed and the server said nothing. */

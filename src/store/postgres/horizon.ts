@@ -22,8 +22,8 @@ interface Sample {
 
 /**
  * How far the journal is settled. The database numbers changes before they are committed, so a missing number may still
- * come. A transaction with a number up to `last` either had ended when `last` was sampled, or was among the writers of
- * that sample. Once all of these writers have ended, nothing more will be added up to `last`.
+ * come. A sample looks up the writers after `last` was seen: a transaction with a number up to `last` is among them, or
+ * has ended by then. Once all writers of the sample have ended, nothing more will be added up to `last`.
  */
 export class Horizon {
   readonly #pool: Pool

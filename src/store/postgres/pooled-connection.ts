@@ -19,12 +19,12 @@ export interface Manner {
   readonly slow?: SlowStatements | undefined
 }
 
-/** How much longer we wait than the server's own limit, for the server to report that. */
+/** How much longer than the server's own limit we wait for the server to report that it was reached. */
 export const GRACE_MS = 1000
 
 /** Identifies a server process across servers and time: pids alone are reused. */
 export const BACKEND = `a.pid::text || ' ' || extract(epoch FROM a.backend_start)::text`
-/** A standby is read-only too. The function below `pg_stat_activity` is faster to plan for a new backend. */
+/** A standby is read-only too. A new backend plans this function faster than the view `pg_stat_activity` over it. */
 const OPENED = `SELECT ${BACKEND}, current_setting('transaction_read_only') FROM pg_stat_get_activity(pg_backend_pid()) a`
 
 /** How long it may take to find the right host and connect to it. */

@@ -3,8 +3,8 @@ import { dialect } from './dialect.ts'
 import type { Connection } from './pool.ts'
 
 /**
- * Tables with twice the pages that they had when they were last analysed, or with more than a few pages that never
- * were. The size of the file is known at once; PostgreSQL's count of writes may lag by ten seconds.
+ * Tables with twice the pages that they had when they were last analysed, or with more than a few if they never were.
+ * The size of the file is known at once; PostgreSQL's count of writes may lag by ten seconds.
  *
  * Not while a transaction has been writing to the table for some time: the statistics would then have all of its pages
  * and none of its rows, and the planner would take a large table for an empty one. A transaction that has just begun

@@ -46,7 +46,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
-/** The error to show for a failed write: one sentence if the machine refused it, such as for a full disk. */
+/** The error to show for a failed write: one sentence if the machine refused it, as a full disk does; else the same. */
 export function unwritable(place: string, error: unknown): unknown {
   const { syscall, code = '', message } = error as { syscall?: string; code?: unknown; message?: string }
   const refused =

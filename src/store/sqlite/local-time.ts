@@ -1,6 +1,6 @@
 import { zoneOffsetAt } from '../zone-offsets.ts'
 
-/** Times within a day of the first or last year have no local time: its year might not be writable. */
+/** The first day of the year 1 and the last day of 9999 have no local time: its year might not be writable. */
 const FIRST = Date.parse('0001-01-02T00:00:00Z')
 const LAST = Date.parse('9999-12-31T00:00:00Z')
 

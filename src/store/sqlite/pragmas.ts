@@ -3,7 +3,7 @@ export const BUSY_MS = 5000
 
 const everywhere = [`busy_timeout = ${BUSY_MS}`, 'temp_store = MEMORY'] as const
 
-/** The pragmas of a reader's connection. It may read many rows, and return to the same pages. */
+/** For a connection that only reads, in a process of its own. It may read many rows, and return to the same pages. */
 export const readingPragmas = [...everywhere, 'cache_size = -16000'] as const
 
 /** FULL: an acknowledged write is on disk. `bench/limit.ts` runs with the same. */

@@ -11,7 +11,7 @@ export function keptSecret(database: string): string | undefined {
   return existsSync(secretFile(database)) ? keepSecret(database) : undefined
 }
 
-/** Stores the secret in a file beside the database, for its owner only. */
+/** Stores the secret in a file beside the database, for its owner only. If there is one already, returns that. */
 export function keepSecret(database: string, given: string = newSecret()): string {
   const file = secretFile(database)
   try {

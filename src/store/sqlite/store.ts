@@ -98,7 +98,7 @@ export class SqliteStore implements Store {
     this.#onLost = onLost
   }
 
-  /** Counts commits of other processes with the same file. Checked at most once a millisecond. */
+  /** Increases when other processes have committed to the same file. Checked at most once a millisecond. */
   get others(): number {
     const now = Math.trunc(performance.now())
     if (now !== this.#lookedAt) {
@@ -197,7 +197,7 @@ export class SqliteStore implements Store {
   write(steps: readonly Step[], params: Params, signal?: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const run = (at: string) => {
-        // From here to the answer no byte is read, so the client cannot go away in between.
+        // From here to the answer no byte is read, so the signal cannot be aborted in between.
         refuseAbandoned(signal)
         const outcome = this.#run(steps, params, at)
         return { keep: outcome.done, tell: () => resolve(outcome) }
@@ -308,7 +308,8 @@ export class SqliteStore implements Store {
       this.#refuseLost()
       const size = checkpointWhenLarge(this.#database, this.#path, this.#logBytes)
       if (size > this.#logBytes) this.#mark?.sync()
-      // While somebody reads, the log only grows. The next checkpoint waits until it has grown again.
+      // While somebody reads, the log only grows. The next checkpoint waits until it has grown again, so that pages in
+      // the file are not written there again and again.
       if (size > this.#logBytes) this.#logBytes = size + LOG_BYTES
       else if (size <= LOG_BYTES) this.#logBytes = LOG_BYTES
       if (size > LOG_MAX_BYTES) this.#scrubWhenQuiet()

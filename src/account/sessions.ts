@@ -86,7 +86,7 @@ export class Sessions {
     this.#noteSeen(session.id)
   }
 
-  /** Replaces a token of a session by the next one. False if either has ended. Of many at once, one succeeds. */
+  /** Replaces a token by the next one. False if it or its session has ended. Of many at once, one succeeds. */
   async renew(
     owner: SessionOwner,
     { former, next, visitor }: { former: Session; next: Session; visitor: Visitor },
@@ -162,7 +162,7 @@ export class Sessions {
     this.#seen.set(session, performance.now())
   }
 
-  /** Removes sessions from the list that ended long ago. */
+  /** Removes sessions from the list that have long expired. */
   async clear(store: Store): Promise<void> {
     await store.write(this.#statements.clear, { $now: this.#serviceTime.text() })
   }

@@ -14,7 +14,10 @@ export interface ThrottleStatements {
   readonly fail: readonly Step[]
   /** The same, but does not count for the address: another attempt of the same login does. */
   readonly failBeside: readonly Step[]
-  /** Forgets a failure if the same password failed before (`$account`, `$place`). Otherwise remembers it. */
+  /**
+   * Forgets a failure if the same password failed before (`$account`, `$place`). Otherwise remembers the password, and
+   * the failure counts, but not for the address.
+   */
   readonly settle: readonly Step[]
   readonly pass: readonly Step[]
   /** The same, and remembers the address and the device. */

@@ -187,7 +187,7 @@ export class Tokens {
   }
 }
 
-/** Reads the claims of a signed payload. It must be an access token, and have all claims of one. */
+/** Reads the claims of a signed payload. It must be a token for this purpose, and have all claims of one. */
 export function readClaims(payload: Uint8Array, purpose = PURPOSE): Claims | undefined {
   let claims: unknown
   try {

@@ -336,7 +336,7 @@ export function entityAnswer(
   return { status, body, headers, shows: [[type.name, id]] }
 }
 
-/** How often a write is retried if the reason for its refusal is gone. */
+/** How often a write is tried if the reason for its refusal is gone each time. */
 export const TRIES = 20
 
 /** Whether `If-Match` allows a version. */

@@ -64,7 +64,10 @@ function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
   return next.value
 }
 
-/** Adds the note to a request to the Store, and returns its operation. Of requests sent together, the first gets it. */
+/**
+ * Adds the note to a request to the Store, and returns its operation. Of requests sent together, the first gets it: all
+ * are done, or none.
+ */
 function withNote(
   context: Context,
   note: Note,

@@ -230,7 +230,7 @@ function answerParams(request: Repeatable, key: string, actor = request.caller.a
   return { $key: createHash('sha256').update(whose).digest('base64url'), $request: hashed }
 }
 
-/** The name under which keys and kept bytes are counted. */
+/** The name of the caller to whom keys and kept bytes belong. */
 function whoseOf(actor: Actor, address: string): string {
   return actorName(actor) ?? `nobody at ${address}`
 }

@@ -10,7 +10,7 @@ import type { Endpoints } from './endpoint.ts'
  */
 export interface Part<Piece extends object = object> {
   readonly name: string
-  /** Makes its piece of the Context, for its endpoints and its work. `past` is the piece of the journal. */
+  /** Makes its piece of the Context, for its endpoints and work. `past` is the journal's piece, which is made first. */
   compile?(opened: Opened, past: PastPiece): Piece
   readonly endpoints?: Partial<Endpoints>
   /** Its recurring background work. */

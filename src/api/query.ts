@@ -112,8 +112,8 @@ export class Query<Name extends string = string> {
 }
 
 /**
- * Values that fields must have, as parameters of a list, for calls in the process. They are added to `filter`. Throws
- * for the name of a parameter, since it would be read as one. `search` is one only if fields are searched.
+ * Values that fields must have, as parameters of a list, together with `filter`, if any. For calls in the process.
+ * Throws for the name of a parameter, since it would be read as one. `search` is one only if fields are searched.
  */
 export function equalities(
   where: object,

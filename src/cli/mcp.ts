@@ -48,7 +48,7 @@ function mcpAddress(text: string): string {
 
 type SendMessage = (method: string, params: object, signal?: AbortSignal) => Promise<Record<string, unknown>>
 
-/** Sends one message to the server. Returns its result, or an error with the words of the server. */
+/** Sends one message to the server. Returns its result, or throws an error with the words of the server. */
 function sender(url: string, key: string | undefined): SendMessage {
   let count = 0
   return async (method, params, signal) => {

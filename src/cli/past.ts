@@ -88,7 +88,7 @@ function shownHistory(body: string): string {
   return [...lines, ...(next === null ? [] : ['', 'There is more: use a larger --limit.'])].join('\n')
 }
 
-/** Prints a line for each dot path: `guests  1 → 3`. */
+/** Returns a line for each dot path: `guests  1 → 3`. */
 function shownChanges(changed: Changed): string[] {
   const entries = Object.entries(changed)
   const width = Math.max(0, ...entries.map(([path]) => path.length))

@@ -172,7 +172,7 @@ function refuseWrites({ readsOnly }: Acting, { method }: Pick<ServerEndpoint, 'm
   if (readsOnly && method !== 'GET') throw new NotInPlan()
 }
 
-/** Formats options as in a URL: `true` is 1, and `undefined` is left out. */
+/** Formats options as in a URL: `true` is 1; `false` and `undefined` are left out. */
 function withQuery(options: object, equal: Record<string, string> = {}): Pick<Asked, 'query'> {
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined && value !== false)

@@ -39,12 +39,12 @@ export interface Page<Entity> {
 }
 
 export interface WriteOptions {
-  /** Refuses with `stale` if the Entity has another version by now. */
+  /** The version that the Entity must have. If it has another one by now, the write is refused with `stale`. */
   readonly version?: number
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** The version that the changes start from. `changed_meanwhile` if others changed the same fields since. */
+  /** The version that the changes start from. Refused with `changed_meanwhile` if others changed the same fields. */
   readonly base?: number
 }
 

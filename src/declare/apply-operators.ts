@@ -21,7 +21,7 @@ export function hasOperators(fields: readonly Field[], body: unknown): boolean {
   })
 }
 
-/** Where the application of operators reports errors and moved items. */
+/** Where the application of operators reports errors, and the places of added items. */
 export interface Applied {
   readonly errors: Errors
   /** For each item that was added to a list: its place in the result → its place in the body. */

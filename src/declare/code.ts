@@ -22,8 +22,8 @@ export interface HookCall {
 }
 
 /**
- * Code that runs before a write of one Entity. It may return another body, or refuse: `throw invalid({ … })`, `throw
- * forbidden('…')`. The values of the body have the right types, but fields may be missing.
+ * Code that runs before a write of one Entity. It may return another body, or refuse: `throw invalid({ … })`,
+ * `throw forbidden('…')`. The values of the body have the right types, but fields may be missing.
  */
 export interface BeforeHooks<Type> {
   /** Before a create. */

@@ -96,7 +96,10 @@ function mistakeIn(
   return undefined
 }
 
-/** Whether the value read is not known yet. Expressions of one occasion run together, so none can read another. */
+/**
+ * Whether the value read is not known yet. Expressions of one occasion run together, so none can read another. Those of
+ * `set` can read defaults.
+ */
 function isLater(read: Field, field: Field, occasion: Occasion): boolean {
   const value = providedOf(read)[occasion]
   const isOwn = columnOf(read) === columnOf(field) && occasion === 'update'

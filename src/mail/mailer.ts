@@ -32,7 +32,7 @@ export class Mailer {
     const message = await this.#transmit(mail, smtp === undefined ? TO_FILES : smtpOptions(smtp))
     if (smtp !== undefined || message === undefined) return
     const file = join(outbox, `${mail.name}.eml`)
-    // A mail has a link that lets its reader log in.
+    // A mail has a link that can let its reader into the account.
     await mkdir(outbox, { recursive: true, mode: 0o700 })
     await writeFile(file, message, { mode: 0o600 })
     await chmod(file, 0o600)

@@ -69,7 +69,7 @@ export interface Events {
   task_done: { readonly queue: string; readonly id: number; readonly ms: number }
   /** A task has failed, and is tried again after a pause. */
   task_failed: TaskFailure & { readonly pauseMs: number }
-  /** A task has failed too often, and is not tried again. */
+  /** A task has failed too often, or for good, and is not tried again. */
   task_set_aside: TaskFailure
   /** There is no SMTP server: a mail is in this file. */
   mail_written: { readonly file: string }

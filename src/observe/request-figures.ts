@@ -111,7 +111,7 @@ export class RequestFigures {
     return place.durations
   }
 
-  /** Returns the endpoints by number of requests, and the minutes in order. Those without requests are left out. */
+  /** Returns the endpoints, most requests first, and the minutes in order. Those without requests are left out. */
   state(): object {
     const endpoints = [...this.#endpoints.values()].flatMap((methods) => [...methods.values()])
     const first = this.#minuteOf(performance.now()) - MINUTES

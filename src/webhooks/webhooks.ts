@@ -17,7 +17,7 @@ export interface WebhookState {
   readonly to: string
   /** Operations that are not delivered yet, as far as the journal was read. */
   readonly waiting: number
-  /** Operations that were set aside after too many failures. */
+  /** Operations that were set aside: after too many failures, or because the server answered 410. */
   readonly aside: number
   /** The last request. */
   readonly last: DeliveryState | null
@@ -100,7 +100,7 @@ export class Webhooks {
     return found.id
   }
 
-  /** Sends operations that were set aside again, after those that wait. Returns how many. */
+  /** Sends again the operations that were set aside, after those that wait. Returns how many. */
   retryAside(name: string): Promise<number> {
     return this.#parts.work.retryAside(queueOf(name))
   }

@@ -37,7 +37,7 @@ export async function signUpConcealed(context: Context, plan: Plan, call: Call):
     ? await beforeCreate(context, plan, askingOf(call), call.body)
     : { body: call.body, sent: undefined }
   await perform(context.store, checkSignUp(plan, { body, sent }), call.signal)
-  // If the user's code signs somebody up, it limits that itself.
+  // Sign-ups by the user's code are not counted: the code must limit them itself.
   if (call.depth === undefined) await countSignUp(context, call, body)
   const answer = await performOnce(context, call, () => signUp(context, plan, { body, sent }))
   context.work.wake()

@@ -58,10 +58,11 @@ interface MemberFound {
 }
 
 /**
- * Finds the user with a password. Does the same work whether or not the e-mail exists, so neither the answer nor its
- * time reveals that. Types with `verify` take two hashes: that of the account, and that of the last sign-up which found
- * the e-mail taken. Until the address is proved, only the password of the last sign-up is answered with `unverified`,
- * whether or not there was an account before: sign-ups and logins reveal nothing. It counts as a failed attempt.
+ * Finds the user with a password. For a wrong password it does the same work whether or not the e-mail exists, so
+ * neither the answer nor its time reveals that. Types with `verify` take two hashes: that of the account, and that of
+ * the last sign-up which found the e-mail taken. Until the address is proved, only the password of the last sign-up is
+ * answered with `unverified`, whether or not there was an account before: sign-ups and logins reveal nothing. It counts
+ * as a failed attempt.
  */
 async function findMember(
   context: Context,

@@ -102,7 +102,7 @@ async function letterOf(
   return token === undefined ? undefined : { kind, to: account.email, account, token }
 }
 
-/** Returns which mail to send instead of the enqueued one; undefined if none is needed any more. */
+/** Returns which mail to send for the enqueued one, often the same; undefined if none is needed any more. */
 async function neededKind(
   context: Context,
   mail: 'reset' | 'invite' | 'verify' | 'taken',

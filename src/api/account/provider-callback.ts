@@ -64,7 +64,7 @@ async function beganIn(
   return found
 }
 
-/** Whether the user must first look for a second factor. Without that, the code is worth nothing. */
+/** Whether the user must first look for a second factor. Without the factor, the code is worth nothing. */
 async function asksForMore(context: Context, { account, identity }: ReturnedCode): Promise<boolean> {
   const plan = context.plans.get(account.entity)
   return identity === null && plan !== undefined && (await hasFactor(context, plan, account.id))

@@ -259,7 +259,7 @@ const codes = [
   'plan_changed',
   'disk_full',
 ] as const
-/** The failures of every call that takes something back. */
+/** The parameters of every call that takes something back. */
 export const undoing = [
   'dry_run',
   'skip_conflicts',

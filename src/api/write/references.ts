@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, note } from '../../errors.ts'
 
-/** The first part is a name: `$5.00` is a price. */
+/** A name must follow the number: `$5.00` is a price. */
 const REFERENCE = /^\$(0|[1-9]\d{0,3})\.([A-Za-z_]\w*(?:\.\w+)*)$/
 const ESCAPED = /^\$\$+(?:0|[1-9]\d{0,3})\.[A-Za-z_]\w*(?:\.\w+)*$/
 

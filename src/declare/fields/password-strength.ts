@@ -161,7 +161,7 @@ const walks = [
   'qwerasdfzxcv',
 ].flatMap((walk) => [walk, [...walk].reverse().join('')])
 
-/** The first characters of every walk. Most texts contain none of them, so they need no search through all walks. */
+/** All stretches of `RUN_MIN` characters in the walks. Most texts have none, and need no search through all walks. */
 const walked: ReadonlySet<string> = new Set(
   walks.flatMap((walk) => [...walk].map((_, at) => walk.slice(at, at + RUN_MIN))),
 )

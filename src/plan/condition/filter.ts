@@ -44,7 +44,7 @@ export interface Filters {
 
 /** How a filter is used. */
 interface FilterUse {
-  /** For `at`: over the past, a filter costs more. */
+  /** Whether it is for a list of the past (`?at=`), where a filter costs more. */
   readonly past?: boolean
   /** The number of the filter, if a statement has several: each has its own parameters. */
   readonly at?: number
@@ -57,7 +57,7 @@ interface Equality {
   readonly at: number
 }
 
-/** More literals than a filter can have, and more equalities than a request: so each gets its own numbers. */
+/** More literals than a filter, and more equalities than a request, can have: so each gets its own numbers. */
 const LITERALS = 1000
 /** Literals of equalities have numbers from here on, those of further filters from twice as many. */
 const EQUALITIES = LITERALS
@@ -126,7 +126,7 @@ function equals({ value: left, kind, scale }: Comparable, value: unknown, at: nu
 
 export const NOT_OF_THE_PAST = 'uses referrers, which cannot be combined with at'
 
-/** Refuses a filter over the past that costs too much or uses referrers. */
+/** Refuses a filter over the past that costs too much, or uses referrers or `fold()`. */
 function unlessCostly(filter: Filter): Filter | Mistake {
   if (asksReferrers(filter.expression)) return new Mistake(NOT_OF_THE_PAST)
   if (asksFolded(filter.expression))

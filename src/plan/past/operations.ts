@@ -173,7 +173,7 @@ function selectOperations(filter: OperationFilter, limit: number, dialect: Diale
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
 }
 
-/** Operations that others have caused. Longer chains than this limit are stopped when they are made. */
+/** Operations that others have caused. Chains longer than `codeDepth` are stopped when they are made. */
 function effects(named: Sql, limit: number): Sql {
   return sql`WITH RECURSIVE e("operation", "depth") AS (
       SELECT j."operation", 1 FROM ${JOURNAL} j WHERE j."cause" IN ${named}

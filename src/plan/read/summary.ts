@@ -148,7 +148,7 @@ export function summaryOf(figures: Figures, row: Row): object {
   }
 }
 
-/** A sum and an average, from the result of `dialect.sum`. Exact if the values are. */
+/** A sum and an average, from the result of `dialect.sum`. The sum is exact if the values are. */
 function sumOf(
   { kind, scale }: Comparable,
   sum: Bound,

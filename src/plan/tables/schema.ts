@@ -104,7 +104,7 @@ export function legacyOf(held: readonly Table[], model: Model, steps: readonly M
   }
 }
 
-/** Stored references that are no longer declared. A purge must still respect them. */
+/** Stored references that are no longer declared. A purge of their targets must still be refused. */
 function asideEdges(held: readonly Table[], model: Model): Edge[] {
   return held.flatMap(({ name, columns }) =>
     columns.flatMap((column): Edge[] => {

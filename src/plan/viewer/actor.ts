@@ -172,7 +172,7 @@ const SAMPLES = { [JOBS]: 'nightly', [REACTIONS]: 'orders.update' } as const
 /** The caller, as its token identifies it. */
 export interface Caller {
   readonly actor: Actor
-  /** Undefined for nobody. */
+  /** Undefined if nobody has logged in: for strangers, keys and the server itself. */
   readonly session: Session | undefined
   /** Whether the account must change its password before it can do anything else. */
   readonly expired: boolean

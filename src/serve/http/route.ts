@@ -16,9 +16,9 @@ export interface Handler {
   readonly page?: boolean
   /** Whether it is exempt from rate limits, for monitoring. */
   readonly unlimited?: boolean | undefined
-  /** Whether a GET counts as a write. */
+  /** Whether it counts as a write, though it is a GET or only reads. */
   readonly writes?: boolean | undefined
-  /** Whether it counts as a read, although it is no GET, because it counts its writes itself. */
+  /** Whether it counts as a read, although it is no GET: it only reads, or it counts its writes itself. */
   readonly reads?: boolean | undefined
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(): boolean

@@ -125,7 +125,7 @@ function answerStarting(request: Request, server: Server<undefined>, observer: O
   return responseOf(answer, answer.status, requestId)
 }
 
-/** Returns the path with and without the trailing slash. */
+/** Serves a route at its path with and without the trailing slash. */
 function bothSpellings(route: Route, service: Service) {
   const run = (request: BunRequest, server: Server<undefined>) => service.serve(route, request, server)
   const paths = /[/*]$/.test(route.path) ? [route.path] : [route.path, `${route.path}/`]

@@ -46,7 +46,7 @@ export function readResult(answer: AnyAnswer, narrow: string): ToolResult {
   throw invalidAt(narrow, `must name less: the answer has more than ${budget.toolBytes} bytes`)
 }
 
-/** If a page is too large, reads it again with half as many Entities. Its `next` leads to the rest. */
+/** If a page is too large, halves its number of Entities until it fits. Its `next` leads to the rest. */
 export async function pageResult(
   given: Arguments,
   ask: (query: { limit?: string }) => Promise<AnyAnswer>,

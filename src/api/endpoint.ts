@@ -121,7 +121,7 @@ export function serverEndpoint<const Name extends ParameterName>(
   }
 }
 
-/** Adds to the description what an `Idempotency-Key` does. */
+/** Adds the parameter `Idempotency-Key`, and what it changes in answers and failures. */
 function describedWithKey({ parameters, describe }: Pick<ServerEndpoint, 'parameters' | 'describe'>) {
   return {
     parameters: [...parameters, 'Idempotency-Key' as const],

@@ -189,7 +189,7 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
   return {
     status: Number(status),
     headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },
-    // The body is missing if something in it was purged since.
+    // The body is missing if it was too large to keep, or if something in it was purged since.
     ...(body != null && { body: String(body) }),
   }
 }

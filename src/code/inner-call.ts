@@ -10,7 +10,7 @@ export interface Acting {
   readonly signal: AbortSignal
   /** How deep this call is nested in other calls from the user's code. */
   readonly depth: number
-  /** Whether it may only read, even as the system. True for an agent, whose writes must all be in its plan. */
+  /** Whether it may only read, even as the system. True if it runs for an agent, whose writes must be in its plan. */
   readonly readsOnly?: boolean
 }
 

@@ -44,7 +44,7 @@ export interface WriteOptions {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** The version that the changes start from. Refused with `changed_meanwhile` if others changed the same fields. */
+  /** The version that the changes start from. Only if others changed the same fields since: `changed_meanwhile`. */
   readonly base?: number
 }
 

@@ -21,7 +21,7 @@ interface OpenOffer extends FirstAdminOffer {
   readonly plan: Plan
 }
 
-/** Databases that have a first admin. That never changes. */
+/** Databases that are known to have a first admin. That never changes. */
 const settled = new WeakSet<object>()
 
 /** Returns the offer; undefined once its account is in use, or anybody else is or was an admin. */

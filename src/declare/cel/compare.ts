@@ -62,7 +62,7 @@ function refuseOther(
     reader.fail(node, `"${given}" is not a user type${didYouMean(given, choices)}`)
 }
 
-/** Whether something is present (not null). Works for everything that has a place. */
+/** Tests whether something is present, or with `not` that it is null. Works for everything that has a place. */
 export function test(reader: Reader, node: Node, found: Found, not: boolean): Expression {
   if (found.is === 'nothing') return truth(not)
   if (found.is === 'list' && referrersOf(found.list) !== undefined)

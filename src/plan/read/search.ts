@@ -41,7 +41,7 @@ const UNIT = 1_000_000
 /** Added to the length of a text, so that very short texts do not always come first. */
 const LEAST_LENGTH = 100
 
-/** Undefined if no field is searched. `sees`: the searched paths that the caller sees in every Entity. */
+/** `sees`: whether the caller sees a searched path in every Entity. Undefined if they see none, or none is searched. */
 export function compileSearch(
   type: EntityType,
   dialect: Dialect,

@@ -21,7 +21,7 @@ export function isUsable(plan: Plan, actor: Actor): boolean {
   return Object.keys(mayOf(plan, actor)).length > 0
 }
 
-/** The actions that are always possible, or depending on the Entity and its values. */
+/** The possible actions: `always`, or `sometimes`, depending on the Entity and its values. */
 function mayOf(plan: Plan, actor: Actor): Partial<Record<Action, 'always' | 'sometimes'>> {
   const { may } = plan.view(actor)
   // Agents must not change accounts.

@@ -112,6 +112,10 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await server.restart(declaring(to, from))
     reacting.held = false
     await box.start()
+    // On a busy machine, many attempts have failed by now: without this, the next one would be minutes away.
+    await server.query(
+      'UPDATE takeback_tasks SET attempts = 1, next_at = at WHERE next_at > at AND holder IS NULL',
+    )
     for (const [address, page] of mails) expect(await mailTo(address, page)).not.toBe('')
     await eventually(async () => (await tasks(server)).length === 0)
     expect(box.mails.map(({ to: [address] }) => address ?? '').sort()).toEqual(

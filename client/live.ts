@@ -45,9 +45,9 @@ export class LiveList implements StreamedList {
     this.#asked = asked
     this.#following = following
     const { signal } = following
+    if (signal?.aborted) return
     signal?.addEventListener('abort', this.stop)
-    if (signal?.aborted) this.stop()
-    else void this.#load()
+    void this.#load()
   }
 
   readonly stop = (): void => {
@@ -84,7 +84,7 @@ export class LiveList implements StreamedList {
     const { signal } = this.#stopped
     this.#leave()
     if (signal.aborted) return
-    if (isFinal(error)) (this.#following.onError ?? console.error)(error)
+    if (isFinal(error)) this.#call(() => (this.#following.onError ?? console.error)(error))
     else void this.#load(pause(growing(this.#failures++), signal))
   }
 
@@ -107,10 +107,14 @@ export class LiveList implements StreamedList {
   }
 
   #tell(isNew: boolean, changes?: readonly Change[]): void {
+    this.#call(() => this.#following.told(this.#rows, this.#position, isNew, changes))
+  }
+
+  /** If the app throws an error, the list goes on, and so do the others. */
+  #call(run: () => void): void {
     try {
-      if (!this.#stopped.signal.aborted) this.#following.told(this.#rows, this.#position, isNew, changes)
+      if (!this.#stopped.signal.aborted) run()
     } catch (error) {
-      // Of the app. The list goes on.
       console.error(error)
     }
   }
@@ -139,9 +143,8 @@ const DECIMAL = /^-?\d+\.\d+$/
 /** `null` comes first. Decimals are texts, but are numbers. */
 function compare(a: unknown, b: unknown): number {
   if (a === null || b === null) return +(b === null) - +(a === null)
-  const [one, other] = [a, b].map((value) => (DECIMAL.test(value as string) ? Number(value) : value)) as [
-    number,
-    number,
-  ]
+  const [one, other] = [a, b].map((value) =>
+    DECIMAL.test(value as string) ? +(value as string) : value,
+  ) as [number, number]
   return +(one > other) - +(one < other)
 }

@@ -56,7 +56,8 @@ export class Session {
   }
 
   async token(): Promise<string | undefined> {
-    const { token, refreshAt = Number.MAX_VALUE } = await this.#read()
+    // By default, at the end of all time.
+    const { token, refreshAt = 8e15 } = await this.#read()
     if (token === undefined || Date.now() < refreshAt) return token
     this.#renewing ??= this.#renew(token).finally(() => {
       this.#renewing = undefined

@@ -13,7 +13,7 @@ export function isFinal(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500 && ![410, 429].includes(error.status)
 }
 
-/** One stream for all lists of a client: without HTTP/2, browsers have only six connections to a server. */
+/** One stream for every hundred lists of a client: without HTTP/2, browsers have only six connections to a server. */
 export class SharedStream implements ListStream {
   readonly #transport: Transport
   readonly #lists = new Set<StreamedList>()
@@ -34,7 +34,8 @@ export class SharedStream implements ListStream {
   #reopen(): void {
     this.#changed.abort()
     this.#changed = new AbortController()
-    if (this.#lists.size) void this.#run([...this.#lists], this.#changed.signal)
+    const lists = [...this.#lists]
+    while (lists.length) void this.#run(lists.splice(0, 100), this.#changed.signal)
   }
 
   /** Until the lists are others. */
@@ -44,9 +45,12 @@ export class SharedStream implements ListStream {
         await pause(wait, signal)
         const asked = lists.map((list) => list.ask())
         await followFeed(this.#transport, asked, signal, (data, position, at) => {
+          const list = lists[at] as StreamedList
+          // It is told nothing more once it has left, although there may be more in what has been received.
+          if (!this.#lists.has(list)) return
           const change = data && JSON.parse(data)
-          if (change?.status) lists[at]?.fail(errorOf(change.status, data as string))
-          else lists[at]?.take(change, position)
+          if (change?.status) list.fail(errorOf(change.status, data as string))
+          else list.take(change, position)
         })
       } catch (error) {
         if (isFinal(error)) for (const list of lists) list.fail(error)

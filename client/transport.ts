@@ -113,8 +113,8 @@ export class Transport {
 
   /** The answer, once there is a good one. */
   async open(method: string, path: string, sent: Sent): Promise<Answered> {
-    const isOnce = SENT_ONCE.test(`${method} ${path}`)
-    const repeat = sent.repeat ?? (method === 'GET' ? 'always' : isOnce ? 'never' : 'key')
+    const repeat =
+      sent.repeat ?? (method === 'GET' ? 'always' : SENT_ONCE.test(`${method} ${path}`) ? 'never' : 'key')
     const { retries = 4 } = this.#options
     const headers = this.#headers(sent, method, repeat)
     const { signal } = sent.options ?? {}
@@ -188,7 +188,7 @@ export class Transport {
 
   async #refresh(token: string) {
     const answer = await this.send('POST', 'auth/refresh', { token }).catch((error) => {
-      if (error instanceof ApiError && error.status === 401) return undefined
+      if (error.status === 401) return undefined
       throw error
     })
     return answer?.body as { token: string; expires_at: string } | undefined
@@ -200,9 +200,9 @@ export function queryOf(query: object = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === false
       ? []
-      : [[name, value === true ? '1' : `${value}`] as [string, string]],
+      : [[name, `${value === true ? 1 : value}`] as [string, string]],
   )
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  return given.length ? `?${new URLSearchParams(given)}` : ''
 }
 
 /** 128 random bits. `randomUUID` is only in pages with TLS. */
@@ -225,7 +225,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', end)
       resolve()
     }, ms)
+    signal?.addEventListener('abort', end)
     if (signal?.aborted) end()
-    else signal?.addEventListener('abort', end)
   })
 }

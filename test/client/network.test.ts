@@ -1,9 +1,10 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiError, connect, type KeptSession, NetworkError, TooMany } from '../../client/client.ts'
 import { endpoints } from '../../src/api/endpoints.ts'
+import { budget } from '../../src/budget.ts'
 import { ADMIN, eventually, giant, onStore } from '../harness.ts'
 import { type Hotel, hotel } from './app.ts'
 import { scenario } from './scenario.ts'
@@ -180,6 +181,76 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     await eventually(() => shown.at(-1)?.includes('at') === true)
     expect(shown.length).toBeGreaterThan(3)
     stop()
+  })
+
+  test('a live list is read again once, however often the server says so at once', async () => {
+    let reads = 0
+    let streams = 0
+    const odd: Fetch = async (url, init) => {
+      if (url.includes('/api/houses/?')) reads++
+      if (!url.includes('/api/changes/') || streams++ > 0) return fetch(url, init)
+      return new Response('event: 0\ndata: {"type":"reset","entity":"houses"}\n\n'.repeat(50))
+    }
+    const api = await withAdmin({ fetch: odd })
+    const stop = api.houses.live({}, () => {})
+    await eventually(() => streams > 1)
+    expect(reads).toBe(2)
+    stop()
+  })
+
+  test('more lists than one stream takes have several', async () => {
+    let streams = 0
+    const counting: Fetch = (url, init) => {
+      if (url.includes('/api/changes/')) streams++
+      return fetch(url, init)
+    }
+    const api = await withAdmin({ fetch: counting })
+    const shown: string[][] = Array.from({ length: budget.streamLists + 1 }, () => [])
+    const errors: unknown[] = []
+    const onError = (error: unknown) => errors.push(error)
+    const stops = shown.map((_, at) =>
+      api.houses.live({}, (all) => (shown[at] = all.map(({ name }) => name)), { onError }),
+    )
+    await eventually(() => errors.length > 0 || streams > 1)
+    await api.houses.create({ name: 'For all', country: 'ch' })
+    await eventually(() => errors.length > 0 || shown.every((names) => names.includes('For all')))
+    expect(errors).toEqual([])
+    for (const stop of stops) stop()
+  })
+
+  test('an error that an app throws for one list leaves the others alone', async () => {
+    let isRefused = true
+    const refusing: Fetch = async (url, init) => {
+      const { lists = [] } = url.includes('/api/changes/') ? JSON.parse(String(init.body)) : {}
+      if (lists.length < 2 || !isRefused) return fetch(url, init)
+      isRefused = false
+      const at = lists.findIndex(({ filter }: { filter?: string }) => filter)
+      return new Response(`event: ${at}\ndata: {"type":"error","status":403,"code":"forbidden"}\n\n`)
+    }
+    const api = await withAdmin({ fetch: refusing })
+    const failed: string[] = []
+    const rethrows = (name: string) => (error: unknown) => {
+      failed.push(name)
+      throw error
+    }
+    let shown: string[] = []
+    const quiet = spyOn(console, 'error').mockImplementation(() => {})
+    try {
+      api.houses.live({ filter: 'country == "ch"' }, () => {}, { onError: rethrows('first') })
+      const stop = api.houses.live({}, (all) => (shown = all.map(({ name }) => name)), {
+        onError: rethrows('second'),
+      })
+      await eventually(() => !isRefused)
+      // One that cannot be read at all.
+      api.houses.live({ filter: 'nothing' }, () => {}, { onError: rethrows('third') })
+      await api.houses.create({ name: 'Thrown', country: 'ch' })
+      await eventually(() => failed.includes('third') && (shown.includes('Thrown') || failed.length > 2))
+      expect(failed).toEqual(['first', 'third'])
+      expect(quiet).toHaveBeenCalledTimes(2)
+      stop()
+    } finally {
+      quiet.mockRestore()
+    }
   })
 
   test('a live list is told of texts with any characters', async () => {

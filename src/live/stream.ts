@@ -1,7 +1,9 @@
 import { budget } from '../budget.ts'
 
-/** How a stream ends. */
+/** How a stream ends, and what it can hold until then. */
 interface StreamEnd {
+  /** How many lists it has: an operation may be told to all of them at once. */
+  readonly lists: number
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal
   /** Closes the connection to a client that does not read. */
@@ -54,7 +56,7 @@ export class EventStream {
   send(frame: string | Uint8Array): void {
     if (this.#isOver || this.#controller === undefined) return
     this.#controller.enqueue(typeof frame === 'string' ? encoder.encode(frame) : frame)
-    if ((this.#controller.desiredSize ?? 0) < -budget.streamBytes) this.#giveUp()
+    if ((this.#controller.desiredSize ?? 0) < -budget.streamBytes * this.#end.lists) this.#giveUp()
   }
 
   /** Until the client has read most of what was sent. One waits for it at a time. */

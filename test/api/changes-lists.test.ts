@@ -184,6 +184,16 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
     ])
   })
 
+  test('cuts off no client because an operation concerns many lists', async () => {
+    const lists = Array.from({ length: 20 }, () => ({ entity: 'rooms', fields: 'title' }))
+    const heard = await follow({ lists })
+    const body = { title: 'x'.repeat(1000), open: true }
+    const parts = Array.from({ length: 100 }, () => ({ method: 'POST', path: '/api/rooms/', body }))
+    await server.expect(200, 'POST', '/api/batch/', parts)
+    await eventually(() => heard.isOver || lists.every((_, at) => heard.of(at).length === parts.length))
+    expect(heard.isOver).toBe(false)
+  })
+
   test('ends with the token, whatever list has something to tell', async () => {
     const user = await server.user('users', { email: 'uma@example.com', password: 'correct horse' })
     const heard = await follow({ lists: [{ entity: 'notes' }, { entity: 'rooms' }] }, user.token)

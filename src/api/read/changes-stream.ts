@@ -22,7 +22,8 @@ export async function streamOf(
   lists: readonly StreamedList[],
   first = '',
 ): Promise<AnyAnswer> {
-  const stream = new EventStream({ stopping: call.stopping, hangUp: () => call.hangUp() })
+  const { stopping } = call
+  const stream = new EventStream({ stopping, hangUp: () => call.hangUp(), lists: lists.length })
   const body = stream.open()
   try {
     if (first !== '') stream.send(first)

@@ -90,8 +90,10 @@ export class FollowedList implements Listener {
   tick(): void {
     if (performance.now() - this.#sentAt < budget.heartbeatMs) return
     this.#sentAt = performance.now()
-    // Without data no event comes of it, but a client that comes back continues from there.
-    this.#whileAlive(() => this.#send(`:\n${this.#named}id: ${this.#at}\n\n`))
+    // Without data no event comes of it, but a client that comes back continues from there. What is delivered until it is
+    // sent comes after it.
+    const at = this.#at
+    this.#whileAlive(() => this.#send(`:\n${this.#named}id: ${at}\n\n`))
   }
 
   /** One after the other, for as long as the caller may listen. */

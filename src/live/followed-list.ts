@@ -98,11 +98,13 @@ export class FollowedList implements Listener {
 
   /** One after the other, for as long as the caller may listen. */
   #whileAlive(run: () => void): void {
-    this.#sending = this.#sending.then(async () => {
+    const next = async () => {
       if (this.isOver) return
       if (await this.#following.isAlive()) run()
       else this.end()
-    })
+    }
+    // If the database does not answer, the client comes back to where it was.
+    this.#sending = this.#sending.then(next).catch(() => this.end())
   }
 
   #send(frame: string | Uint8Array): void {

@@ -41,6 +41,7 @@ class Heard {
   of(list: number): Event[] {
     return this.#text
       .split('\n\n')
+      .slice(0, -1) // The last one may still be incomplete.
       .map((event) => {
         const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(event)?.[1]
         const data = line('data')

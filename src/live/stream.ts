@@ -79,10 +79,10 @@ export class EventStream {
     this.#controller?.close()
   }
 
-  /** The server stops. Clients come back spread over some time. */
+  /** The server stops. Clients come back spread over some time. Nobody waits for those that do not read. */
   readonly #stop = () => {
     this.send(`retry: ${Math.round(RETRY_MS * (0.5 + Math.random()))}\n\n`)
-    this.end()
+    this.#giveUp()
   }
 
   #giveUp(): void {

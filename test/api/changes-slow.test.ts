@@ -59,6 +59,19 @@ onStore('sqlite', 'clients of the feed that are slow', declaration, (server) => 
     expect([deaf.isOver, deaf.text.includes('not for ann')]).toEqual([true, false])
   })
 
+  test('do not keep the server from stopping', async () => {
+    const deaf = await listen(server, await backlog())
+    // Until all buffers are full. If the machine is busy, they are not, and the test passes for less.
+    await Bun.sleep(500)
+    // A server that stops waits so long for running requests.
+    const waited = Bun.sleep(10_000).then(() => 'waited')
+    const stopped = server.stop().then(() => 'stopped')
+    expect(await Promise.race([stopped, waited])).toBe('stopped')
+    deaf.socket.destroy()
+    await stopped
+    await server.start()
+  })
+
   test('keep nobody else from catching up', async () => {
     const path = await backlog()
     // Clients that do not read are cut off only after this time.

@@ -55,8 +55,10 @@ export class EventStream {
 
   send(frame: string | Uint8Array): void {
     if (this.#isOver || this.#controller === undefined) return
+    // Before the frame: one that is large, such as a page, says nothing of the client.
+    const isFull = (this.#controller.desiredSize ?? 0) < -budget.streamBytes * this.#end.lists
     this.#controller.enqueue(typeof frame === 'string' ? encoder.encode(frame) : frame)
-    if ((this.#controller.desiredSize ?? 0) < -budget.streamBytes * this.#end.lists) this.#giveUp()
+    if (isFull) this.#giveUp()
   }
 
   /** Until the client has read most of what was sent. One waits for it at a time. */

@@ -16,6 +16,14 @@ const isFast = given.includes('--fast')
 const isDeep = given.includes('--deep')
 const ours = ['--all', '--fast', '--deep']
 
+/** Processes, browsers, and files that take seconds as a whole: they try every combination, or ask a second opinion. */
+const NOT_FAST = [
+  'test/{process,console}/**',
+  'test/api/{account-events,cel-differential,oracle,rename-back,renamed-work,slow-reads}.test.ts',
+  'test/client/tanstack-*.test.ts',
+  'test/cel-linear.test.ts',
+]
+
 // In parallel with the tests, which often wait for a process or a socket. Findings are shown at once.
 const checks = given.includes('--all') ? ['types', 'lint'].map(runScript) : []
 
@@ -49,7 +57,7 @@ const tests = Bun.spawn(
     '--no-isolate',
     // The slowest files start first, so that none is left at the end. `--update-timings` measures again.
     `--timings=${join(import.meta.dir, 'timings.json')}`,
-    ...(isFast ? ['--path-ignore-patterns=test/{process,console}/**'] : []),
+    ...(isFast ? NOT_FAST.map((pattern) => `--path-ignore-patterns=${pattern}`) : []),
     ...given.filter((one) => !ours.includes(one)),
   ],
   {
@@ -75,7 +83,7 @@ await endPostgres()
 for (const made of [folder, databases]) rmSync(made, { recursive: true, force: true })
 if (isFast)
   console.log(
-    'Left out: PostgreSQL, test/process/, test/console/, and what says "skip". "npm test" runs all of it.',
+    `Left out: PostgreSQL, ${NOT_FAST.join(', ')}, and what says "skip". "npm test" runs all of it.`,
   )
 
 /** Runs a script of the package. If it fails, prints all of its output in one piece. */

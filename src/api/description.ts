@@ -113,6 +113,12 @@ function header(description: string, type = 'string'): object {
   return { description, schema: { type } }
 }
 
+/** Returns the Entity type that examples use: one without a login, if there is one. */
+export function exampleType({ entities }: Model): EntityType | undefined {
+  const types = [...entities.values()]
+  return types.find(({ login }) => login === undefined) ?? types[0]
+}
+
 export function refTo(schema: string): JsonSchema {
   return { $ref: `#/components/schemas/${schema}` }
 }

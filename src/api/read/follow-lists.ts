@@ -3,9 +3,9 @@ import { isRecord } from '../../declare/record.ts'
 import { catalogue, type Errors, Failure, invalid, note, shownFailure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { AnyAnswer, Context } from '../context.ts'
-import { CHANGES, refTo } from '../description.ts'
+import { CHANGES, exampleType, refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { followListsSchemas } from './changes-schemas.ts'
+import { exampleChanges, followListsSchemas } from './changes-schemas.ts'
 import { STREAM, type StreamedList, streamOf } from './changes-stream.ts'
 import { checkPosition, FOLLOWED, type Followed, type FollowRequest, parseFollow } from './follow-request.ts'
 
@@ -76,22 +76,18 @@ export const followLists = serverEndpoint({
   produces: [STREAM],
   access: 'everyone',
   schemas: () => followListsSchemas,
-  describe: ({ model, isPublic }) => {
-    const types = [...model.entities.values()]
-    const named = types.find(({ login }) => login === undefined) ?? types[0]
-    return {
-      open: types.some((type) => isPublic(type, 'read')),
-      summary: 'Follow several lists as one stream',
-      description:
-        'A stream of server-sent events, as `GET /api/changes/` makes it, for up to ' +
-        `${budget.streamLists} lists: browsers have few connections to one server. The \`event\` of each is the place of the list that it belongs to, beginning with 0. A list that cannot be followed gets one event of the type \`error\`, with the status and the body that the \`GET\` would answer; the others are followed.`,
-      body: {
-        schema: refTo('FollowLists'),
-        example: { lists: [{ entity: named?.name ?? 'bookings', since: 'a41c09d27e55-1204-2k9x0fz3' }] },
-      },
-      answers: [{ status: 200, description: 'The changes.', headers: [], schema: { type: 'string' } }],
-      codes: ['rate_limited'],
-    }
-  },
+  describe: ({ model, isPublic }) => ({
+    open: [...model.entities.values()].some((type) => isPublic(type, 'read')),
+    summary: 'Follow several lists as one stream',
+    description:
+      'A stream of server-sent events, as `GET /api/changes/` makes it, for up to ' +
+      `${budget.streamLists} lists: browsers have few connections to one server. The \`event\` of each is the place of the list that it belongs to, beginning with 0. A list that cannot be followed gets one event of the type \`error\`, with the status and the body that the \`GET\` would answer; the others are followed.`,
+    body: {
+      schema: refTo('FollowLists'),
+      example: { lists: [{ entity: exampleType(model)?.name ?? 'bookings', since: exampleChanges.next }] },
+    },
+    answers: [{ status: 200, description: 'The changes.', headers: [], schema: { type: 'string' } }],
+    codes: [],
+  }),
   run: changesOfLists,
 })

@@ -10,7 +10,7 @@ import { checkSignUp } from '../account/concealed-sign-up.ts'
 import { concealsSignUp, signsUp } from '../account/sign-up.ts'
 import type { Call } from '../call.ts'
 import { type Answer, allow, allowed, askedBy, type Context, stateOf } from '../context.ts'
-import { closedObject, refTo, SESSIONS } from '../description.ts'
+import { closedObject, exampleType, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
 import { refuseUnchangeable } from '../live.ts'
@@ -204,8 +204,7 @@ export const askMay = serverEndpoint({
   access: 'everyone',
   schemas: () => schemas,
   describe: ({ model, sample }) => {
-    const types = [...model.entities.values()]
-    const type = types.find(({ login }) => login === undefined) ?? types[0]
+    const type = exampleType(model)
     return {
       summary: 'Ask whether a request would be allowed',
       description:

@@ -236,7 +236,7 @@ function requestsOn(
       path: '/api/system/jobs/count/run/',
       async effect() {
         const state = async () => (await server.context.work.state()).recurring['jobs/count']
-        await eventually(async () => (await state())?.last !== null && (await state())?.holder === null)
+        await eventually(async () => (await state())?.last != null && (await state())?.holder === null)
         return runs()
       },
     }),

@@ -37,7 +37,7 @@ onInstances('recurring work', (all) => {
         const one = await all.one()
         one.runner.add({ name, every: HOUR, run })
         one.runner.start()
-        await eventually(async () => (await one.runner.state()).recurring[name]?.last !== null)
+        await eventually(async () => (await one.runner.state()).recurring[name]?.last != null)
         await Bun.sleep(300)
         await one.end()
       }

@@ -242,7 +242,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     const waiting = () => server.query('SELECT holder, next_at, error FROM takeback_tasks ORDER BY id')
     await eventually(async () => {
       const [first, second] = await waiting()
-      return first?.holder !== null && second?.next_at === null
+      return typeof first?.holder === 'string' && second?.next_at === null
     })
     // Renames the type, as a newer server does while this one runs.
     const opened = await server.openStore()

@@ -126,7 +126,7 @@ onInstances('background tasks', (all) => {
         },
       })
       one.runner.start()
-      await eventually(async () => (await all.tasks(queue))[0]?.aside_at !== null)
+      await eventually(async () => (await all.tasks(queue))[0]?.aside_at != null)
       expect(begun).toBe(0)
     })
 

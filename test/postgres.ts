@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { SQL } from 'bun'
 import { readConfig } from '../src/config.ts'
-import { makeOwnTables } from '../src/store/migration/memory.ts'
+import { makeOwnTables } from '../src/store/migration/metadata.ts'
 import { openStore } from '../src/store/open.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import type { TestDatabase } from './harness.ts'

@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { type Errors, invalid, note as noteError } from '../errors.ts'
-import type { Act, Ask, Effect, Single } from '../store/act.ts'
+import type { Act, Effect, SingleRequest, StoreRequest } from '../store/act.ts'
 import { read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Outcome } from '../store/step.ts'
@@ -56,9 +56,9 @@ function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
   const known = new Set<unknown>()
   let next = act.next()
   while (!next.done) {
-    const { ask, noted } = withNote(context, note, next.value, known)
-    const outcome: Outcome = yield ask
-    if (noted !== undefined && (outcome.done || ask.kind === 'together')) known.add(noted)
+    const { request, noted } = withNote(context, note, next.value, known)
+    const outcome: Outcome = yield request
+    if (noted !== undefined && (outcome.done || request.kind === 'together')) known.add(noted)
     next = act.next(outcome)
   }
   return next.value
@@ -71,29 +71,31 @@ function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
 function withNote(
   context: Context,
   note: Note,
-  ask: Ask | Effect,
+  request: StoreRequest | Effect,
   known: ReadonlySet<unknown>,
-): { ask: Ask | Effect; noted?: unknown } {
-  if (ask.kind === 'write') {
-    const operation = ask.params.$operation
+): { request: StoreRequest | Effect; noted?: unknown } {
+  if (request.kind === 'write') {
+    const operation = request.params.$operation
     return operation === undefined || known.has(operation)
-      ? { ask }
-      : { ask: noteFirst(context, note, ask), noted: operation }
+      ? { request }
+      : { request: noteFirst(context, note, request), noted: operation }
   }
-  if (ask.kind !== 'together') return { ask }
-  const at = ask.asks.findIndex(({ kind, params }) => kind === 'write' && params.$operation !== undefined)
-  const first = ask.asks[at]
-  if (first?.kind !== 'write' || known.has(first.params.$operation)) return { ask }
-  const asks = ask.asks.with(at, noteFirst(context, note, first))
-  return { ask: { ...ask, asks }, noted: first.params.$operation }
+  if (request.kind !== 'together') return { request }
+  const at = request.requests.findIndex(
+    ({ kind, params }) => kind === 'write' && params.$operation !== undefined,
+  )
+  const first = request.requests[at]
+  if (first?.kind !== 'write' || known.has(first.params.$operation)) return { request }
+  const requests = request.requests.with(at, noteFirst(context, note, first))
+  return { request: { ...request, requests }, noted: first.params.$operation }
 }
 
 function noteFirst(
   { notes }: Context,
   { run, reason }: Note,
-  { steps, params, ...ask }: Extract<Single, { kind: 'write' }>,
-): Single {
-  return { ...ask, steps: [notes.take, ...steps], params: { ...params, $run: run, $reason: reason } }
+  { steps, params, ...request }: Extract<SingleRequest, { kind: 'write' }>,
+): SingleRequest {
+  return { ...request, steps: [notes.take, ...steps], params: { ...params, $run: run, $reason: reason } }
 }
 
 /** The parameters of `undo`: the operations that are taken back. */

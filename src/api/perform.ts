@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
-import { type Act, type Ask, type Effect, NOTHING, type Run, type Work } from '../store/act.ts'
+import { type Act, type Effect, NOTHING, type Run, type StoreRequest, type Work } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Outcome, Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -13,28 +13,35 @@ export async function perform<T>(store: Store, act: Act<T>, signal?: AbortSignal
   let next = act.next()
   let until = signal
   while (!next.done) {
-    const ask = next.value
-    const outcome = await reply(store, ask, until)
-    if (ask.kind === 'write' && outcome.done) until = undefined
+    const request = next.value
+    const outcome = await reply(store, request, until)
+    if (request.kind === 'write' && outcome.done) until = undefined
     next = act.next(outcome)
   }
   return next.value
 }
 
-function reply(store: Store, ask: Ask | Effect, signal: AbortSignal | undefined): Promise<Outcome> {
-  return ask.kind === 'write' ? store.write(ask.steps, ask.params, signal) : replyAside(store, ask, signal)
+function reply(
+  store: Store,
+  request: StoreRequest | Effect,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  return request.kind === 'write'
+    ? store.write(request.steps, request.params, signal)
+    : replyAside(store, request, signal)
 }
 
 async function replyAside(
   store: Store,
-  ask: Exclude<Ask | Effect, { kind: 'write' }>,
+  request: Exclude<StoreRequest | Effect, { kind: 'write' }>,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.params) }
-  if (ask.kind === 'work') return { done: true, rows: [[await ask.run(signal)]] }
-  if (ask.kind === 'together')
-    ask.outcomes.push(...(await Promise.all(ask.asks.map((one) => reply(store, one, signal)))))
-  else await (ask.kind === 'pause' ? Bun.sleep(ask.ms) : ask.run())
+  if (request.kind === 'read')
+    return { done: true, rows: await store.read(request.statement, request.params) }
+  if (request.kind === 'work') return { done: true, rows: [[await request.run(signal)]] }
+  if (request.kind === 'together')
+    request.outcomes.push(...(await Promise.all(request.requests.map((one) => reply(store, one, signal)))))
+  else await (request.kind === 'pause' ? Bun.sleep(request.ms) : request.run())
   return NOTHING
 }
 
@@ -87,11 +94,15 @@ export function* withSteps<T>(
 ): Act<T> {
   let next = act.next()
   while (!next.done) {
-    const ask = next.value
-    if (ask.kind !== 'write') next = act.next(yield ask)
+    const request = next.value
+    if (request.kind !== 'write') next = act.next(yield request)
     else {
-      const { steps, params } = stepsFor(String(ask.params.$operation))
-      const both = { ...ask, steps: [...steps, ...ask.steps], params: { ...ask.params, ...params } }
+      const { steps, params } = stepsFor(String(request.params.$operation))
+      const both = {
+        ...request,
+        steps: [...steps, ...request.steps],
+        params: { ...request.params, ...params },
+      }
       next = act.next(yield both)
     }
   }
@@ -150,28 +161,28 @@ class Stage {
     let next = act.next()
     let writes = false
     while (!next.done) {
-      const ask = next.value
-      if (!isEffect(ask) && ask.kind !== 'read') {
+      const request = next.value
+      if (!isEffect(request) && request.kind !== 'read') {
         if (!writes && this.missing.size > 0) throw new Rehearsal()
         writes = true
       }
-      next = act.next(isEffect(ask) ? this.#reply(ask) : yield ask)
+      next = act.next(isEffect(request) ? this.#reply(request) : yield request)
     }
     if (this.missing.size > 0) throw new Rehearsal()
     return next.value
   }
 
-  #reply(ask: Effect): Outcome {
-    if (ask.kind === 'after') this.after.push(ask.run)
-    if (ask.kind !== 'work') return NOTHING
+  #reply(request: Effect): Outcome {
+    if (request.kind === 'after') this.after.push(request.run)
+    if (request.kind !== 'work') return NOTHING
     // The key contains a counter, since the same work done twice may have different results.
-    const key = `${this.#works++} ${ask.on}`
+    const key = `${this.#works++} ${request.on}`
     const found = this.#known.get(key)
-    if (found === undefined) this.missing.set(key, ask.run)
+    if (found === undefined) this.missing.set(key, request.run)
     return { done: true, rows: [[found ?? '']] }
   }
 }
 
-function isEffect(ask: Ask | Effect): ask is Effect {
-  return ask.kind === 'pause' || ask.kind === 'work' || ask.kind === 'after'
+function isEffect(request: StoreRequest | Effect): request is Effect {
+  return request.kind === 'pause' || request.kind === 'work' || request.kind === 'after'
 }

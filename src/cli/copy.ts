@@ -39,7 +39,7 @@ export const copyCommand: Command = {
           source,
           target,
           (progress) => bar.show(progress),
-          (site, memory) => ending.run(site, memory),
+          (database, metadata) => ending.run(database, metadata),
         )
         bar.end()
         const seconds = (performance.now() - began) / 1000

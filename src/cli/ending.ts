@@ -1,6 +1,6 @@
 import { endAllKeys, endAllSessions } from '../account/end-access.ts'
-import type { Memory } from '../store/migration/memory.ts'
-import type { Site } from '../store/migration/structure.ts'
+import type { Metadata } from '../store/migration/metadata.ts'
+import type { StructureSession } from '../store/migration/structure.ts'
 import type { GivenArguments, Option } from './arguments.ts'
 
 /** For commands that make a database from another one, which may not know what has ended since. */
@@ -28,14 +28,15 @@ export class AccessEnding {
   }
 
   /** Before the database can be served. */
-  async run(site: Site, memory: Memory): Promise<void> {
+  async run(database: StructureSession, metadata: Metadata): Promise<void> {
     const number = (value: number) => `(${value.toLocaleString('en')} in the ${this.#from})`
     if (this.sessions) {
-      const { sessions, links } = await endAllSessions(site, memory)
+      const { sessions, links } = await endAllSessions(database, metadata)
       this.said.push(
         `Ended all sessions ${number(sessions)} and all mailed links ${number(links)}. Everyone must log in again.`,
       )
     }
-    if (this.keys) this.said.push(`Ended all keys ${number(await endAllKeys(site))}. Programs need new ones.`)
+    if (this.keys)
+      this.said.push(`Ended all keys ${number(await endAllKeys(database))}. Programs need new ones.`)
   }
 }

@@ -46,7 +46,7 @@ export const restore: Command = {
       leaveOut: given.text('without-secret') !== undefined,
     })
     const ending = new AccessEnding(given, 'backup')
-    await restoreBackup(resolve(file), to, secret, (site, memory) => ending.run(site, memory))
+    await restoreBackup(resolve(file), to, secret, (database, metadata) => ending.run(database, metadata))
     console.log([`Restored to ${describeLocation(to)}.`, ...ending.said].join('\n'))
   },
 }

@@ -3,7 +3,7 @@ import { endColumns, type FeedPlan, followedColumns, soleColumns, windowColumns 
 import type { Soon } from '../soon.ts'
 import type { Bound } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
-import { CUT } from '../store/migration/memory.ts'
+import { CUT } from '../store/migration/metadata.ts'
 import type { Store } from '../store/store.ts'
 import { type Position, PositionGone, positionAt, positionParts } from './position.ts'
 

@@ -3,14 +3,14 @@ import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
 
 /** A request to the Store: to read, or to write as one transaction. */
-export type Single =
+export type SingleRequest =
   | { readonly kind: 'read'; readonly statement: Statement; readonly params: Params }
   | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly params: Params }
 
 /** `together`: several requests that need not wait for each other. Their outcomes are put into `outcomes`, in order. */
-export type Ask =
-  | Single
-  | { readonly kind: 'together'; readonly asks: readonly Single[]; readonly outcomes: Outcome[] }
+export type StoreRequest =
+  | SingleRequest
+  | { readonly kind: 'together'; readonly requests: readonly SingleRequest[]; readonly outcomes: Outcome[] }
 
 /** Work that is not for the Store and must not be done inside a transaction. */
 export type Effect =
@@ -28,10 +28,10 @@ export type Run = (signal?: AbortSignal) => Promise<string>
  * An operation that yields what it wants and leaves the execution to others. `perform` runs one request after the
  * other, `transact` runs all of them in one transaction. So the same code serves a single call and a part of many.
  */
-export type Act<T> = Generator<Ask | Effect, T, Outcome>
+export type Act<T> = Generator<StoreRequest | Effect, T, Outcome>
 
 /** An Act without effects, as a Store runs it. */
-export type Work<T> = Generator<Ask, T, Outcome>
+export type Work<T> = Generator<StoreRequest, T, Outcome>
 
 export function* read(statement: Statement, params: Params): Act<readonly Row[]> {
   const { rows } = yield { kind: 'read', statement, params }
@@ -61,25 +61,25 @@ export function* all<T>(acts: readonly Act<T>[]): Act<T[]> {
   let open = acts.map((act, at) => ({ act, at, next: act.next() }))
   while (open.length > 0) {
     const waiting: typeof open = []
-    const asks: Single[] = []
+    const requests: SingleRequest[] = []
     for (const { act, at, next: first } of open) {
       let next = first
-      while (!next.done && !isSingle(next.value)) next = act.next(yield next.value)
+      while (!next.done && !isSingleRequest(next.value)) next = act.next(yield next.value)
       if (next.done) results[at] = next.value
-      else if (isSingle(next.value)) {
+      else if (isSingleRequest(next.value)) {
         waiting.push({ act, at, next })
-        asks.push(next.value)
+        requests.push(next.value)
       }
     }
     const outcomes: Outcome[] = []
-    if (asks.length > 0) yield { kind: 'together', asks, outcomes }
+    if (requests.length > 0) yield { kind: 'together', requests, outcomes }
     open = waiting.map(({ act, at }, place) => ({ act, at, next: act.next(outcomes[place] ?? NOTHING) }))
   }
   return results
 }
 
-function isSingle(ask: Ask | Effect): ask is Single {
-  return ask.kind === 'read' || ask.kind === 'write'
+function isSingleRequest(request: StoreRequest | Effect): request is SingleRequest {
+  return request.kind === 'read' || request.kind === 'write'
 }
 
 /** The outcome of a request without a result. */

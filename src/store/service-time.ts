@@ -1,4 +1,4 @@
-import { SERVED } from './migration/memory.ts'
+import { SERVED } from './migration/metadata.ts'
 import { compile, param, sql, word } from './sql.ts'
 import { type Step, step } from './step.ts'
 import type { Store } from './store.ts'

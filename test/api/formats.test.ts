@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { tell, upgrade } from '../../src/store/migration/memory.ts'
+import { upgrade, writeMetaValue } from '../../src/store/migration/metadata.ts'
 import { openStore } from '../../src/store/open.ts'
 import { columnsIn, FORMAT, tablesIn } from '../../src/store/own.ts'
 import { createOwnTables } from '../../src/store/own-ddl.ts'
@@ -43,7 +43,7 @@ onEveryStoreByHand('formats of our own tables', (store) => {
     const { structure } = opened
     await structure.transact('change', async (session) => {
       for (const source of createOwnTables(structure.ddl, format)) await session.run(source)
-      for (const key of FORMER) if (format < 4) await tell(session, key, 'a former lease')
+      for (const key of FORMER) if (format < 4) await writeMetaValue(session, key, 'a former lease')
       await upgrade(structure, session, {
         format,
         tables: [],

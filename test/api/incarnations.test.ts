@@ -9,7 +9,7 @@ import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { check } from '../../src/store/check/check.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import type { Location } from '../../src/store/location.ts'
-import { recall, tell } from '../../src/store/migration/memory.ts'
+import { readMetadata, writeMetaValue } from '../../src/store/migration/metadata.ts'
 import { openStore } from '../../src/store/open.ts'
 import { FORMAT } from '../../src/store/own.ts'
 import { createOwnTables } from '../../src/store/own-ddl.ts'
@@ -139,13 +139,13 @@ onEveryStoreByHand('an incarnation', (store) => {
       const { structure } = opened
       await structure.transact('change', async (session) => {
         for (const source of createOwnTables(structure.ddl, format)) await session.run(source)
-        await tell(session, 'format', String(format))
+        await writeMetaValue(session, 'format', String(format))
         for (let at = 1; at <= 5; at++)
           await session.run(
             sql`INSERT INTO "takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")
               VALUES ('0000', ${word(new Date().toISOString())}, 'admins', 1, 'notes', ${count(at)}, 1, 'create', '{}')`,
           )
-        expect((await recall(structure, session))?.format).toBe(format)
+        expect((await readMetadata(structure, session))?.format).toBe(format)
       })
       await opened.close()
       const server = await started(database)

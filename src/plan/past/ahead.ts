@@ -1,6 +1,6 @@
 import { SKEW_MS } from '../../clock.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { AHEAD } from '../../store/migration/memory.ts'
+import { AHEAD } from '../../store/migration/metadata.ts'
 import { compile, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { JOURNAL } from './journal.ts'

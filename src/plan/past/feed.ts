@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { INCARNATION } from '../../store/migration/incarnation.ts'
-import { CUT } from '../../store/migration/memory.ts'
+import { CUT } from '../../store/migration/metadata.ts'
 import { namedColumns } from '../../store/named-columns.ts'
 import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { CUT, MARKS } from '../../store/migration/memory.ts'
+import { CUT, MARKS } from '../../store/migration/metadata.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'

@@ -1,5 +1,5 @@
 import { StartError } from '../../errors.ts'
-import { recall } from '../migration/memory.ts'
+import { readMetadata } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { id, sql } from '../sql.ts'
 import { openReadOnly } from '../sqlite/backup.ts'
@@ -40,15 +40,15 @@ async function inspectTables(
   structure: Structure,
   session: DatabaseSession,
 ): Promise<Inspected> {
-  const memory = await recall(structure, session)
-  const record = memory === undefined ? undefined : await readRecord(session)
-  if (memory === undefined || record === undefined) throw new StartError(`${file} is not a backup.`)
+  const metadata = await readMetadata(structure, session)
+  const record = metadata === undefined ? undefined : await readRecord(session)
+  if (metadata === undefined || record === undefined) throw new StartError(`${file} is not a backup.`)
   if (!isIntact(file, await readHash(session))) throw damaged(file, 'it has changed since it was made')
-  const rows = await countRows(structure, session, memory)
+  const rows = await countRows(structure, session, metadata)
   const other = Object.keys(record.rows).filter((name) => rows[name] !== record.rows[name])
   if (other.length > 0) throw damaged(file, `it does not have as many rows of ${other.join(', ')} as it says`)
   const types: TypeCount[] = []
-  for (const { name } of memory.tables) {
+  for (const { name } of metadata.tables) {
     const [row = []] = await session.all(sql`SELECT count(*), count("deleted_at") FROM ${id(name)}`)
     const [all, deleted] = row
     types.push({ name, live: Number(all) - Number(deleted), trash: Number(deleted) })

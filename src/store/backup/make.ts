@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
 import { copyData } from '../copy/copy.ts'
 import { describeLocation, type Location } from '../location.ts'
-import { recall } from '../migration/memory.ts'
+import { readMetadata } from '../migration/metadata.ts'
 import { openStore } from '../open.ts'
 import {
   alterFile,
@@ -93,7 +93,7 @@ async function fill(from: Location, partial: string): Promise<Filled> {
   const source = await openStore(from)
   try {
     const least = await source.structure.transact('read', async (session) => {
-      if ((await recall(source.structure, session)) === undefined)
+      if ((await readMetadata(source.structure, session)) === undefined)
         throw new StartError(`There is nothing to back up in ${source.structure.place}.`)
       return (await lastChangeOf(source.structure, session))?.seq ?? 0
     })
@@ -109,7 +109,7 @@ async function lastIn(path: string): Promise<number> {
   try {
     if (isBackup) throw new StartError(`${path} is a backup already: copy the file.`)
     return await structure.transact('read', async (session) => {
-      if ((await recall(structure, session)) === undefined)
+      if ((await readMetadata(structure, session)) === undefined)
         throw new StartError(`There is nothing to back up in ${path}.`)
       return (await lastChangeOf(structure, session))?.seq ?? 0
     })
@@ -134,14 +134,14 @@ function describeFile(
   const secret = passphrase === undefined ? kept : (given ?? kept)
   return alterFile(partial, 'backup', (structure) =>
     structure.transact('change', async (session) => {
-      const memory = await recall(structure, session)
-      if (memory === undefined) throw new StartError(`${from} could not be copied to ${partial}.`)
+      const metadata = await readMetadata(structure, session)
+      if (metadata === undefined) throw new StartError(`${from} could not be copied to ${partial}.`)
       const record: BackupRecord = {
         madeAt: new Date().toISOString(),
         from,
         takeback: version,
         lastChange: await lastChangeOf(structure, session),
-        rows: await countRows(structure, session, memory),
+        rows: await countRows(structure, session, metadata),
         secret:
           secret === undefined ? null : passphrase === undefined ? secret : sealSecret(secret, passphrase),
       }

@@ -1,5 +1,5 @@
 import { copiedTables } from '../copy/tables.ts'
-import { BACKUP, type Memory, metaValue, tell } from '../migration/memory.ts'
+import { BACKUP, type Metadata, readMetaValue, writeMetaValue } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { id, sql, word } from '../sql.ts'
 import type { SealedSecret } from './sealing.ts'
@@ -27,12 +27,12 @@ export interface LastChange {
 const HASH = `${BACKUP} hash`
 
 export async function readRecord(session: DatabaseSession): Promise<BackupRecord | undefined> {
-  const text = await metaValue(session, BACKUP)
+  const text = await readMetaValue(session, BACKUP)
   return text === undefined ? undefined : (JSON.parse(text) as BackupRecord)
 }
 
 export async function readHash(session: DatabaseSession): Promise<string> {
-  return (await metaValue(session, HASH)) ?? ''
+  return (await readMetaValue(session, HASH)) ?? ''
 }
 
 export async function writeRecord(
@@ -41,8 +41,8 @@ export async function writeRecord(
   hash: string,
 ): Promise<void> {
   await eraseRecord(session)
-  await tell(session, BACKUP, JSON.stringify(record))
-  await tell(session, HASH, hash)
+  await writeMetaValue(session, BACKUP, JSON.stringify(record))
+  await writeMetaValue(session, HASH, hash)
 }
 
 export async function eraseRecord(session: DatabaseSession): Promise<void> {
@@ -65,11 +65,11 @@ export async function lastChangeOf(
 export async function countRows(
   { ddl }: Structure,
   session: DatabaseSession,
-  memory: Memory,
+  metadata: Metadata,
 ): Promise<Record<string, number>> {
   const held = new Set((await session.all(ddl.tables)).map(([name]) => String(name)))
   const rows: Record<string, number> = {}
-  for (const { name } of copiedTables(memory)) {
+  for (const { name } of copiedTables(metadata)) {
     if (!held.has(name)) continue
     const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
     rows[name] = Number(row?.[0])

@@ -3,7 +3,7 @@ import { StartError } from '../../errors.ts'
 import { type CopyEnd, copyData } from '../copy/copy.ts'
 import { describeLocation, type Location } from '../location.ts'
 import { forgetIncarnation } from '../migration/incarnation.ts'
-import { recall } from '../migration/memory.ts'
+import { readMetadata } from '../migration/metadata.ts'
 import { openStore } from '../open.ts'
 import { alterFile, discard, makeFolderOf, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
 import { unwritable } from '../sqlite/errors.ts'
@@ -66,8 +66,8 @@ async function restoreFile(
       structure.transact('change', async (session) => {
         await eraseRecord(session)
         await forgetIncarnation(session)
-        const memory = await recall(structure, session)
-        if (memory !== undefined) await atEnd({ structure, session }, memory)
+        const metadata = await readMetadata(structure, session)
+        if (metadata !== undefined) await atEnd({ structure, session }, metadata)
       }),
     )
     if (secret !== undefined) keepSecret(path, secret)

@@ -2,7 +2,7 @@ import { StartError } from '../../errors.ts'
 import { isIntact } from '../backup/fingerprint.ts'
 import { readHash, readRecord } from '../backup/record.ts'
 import type { Location } from '../location.ts'
-import { recall } from '../migration/memory.ts'
+import { readMetadata } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { openStore } from '../open.ts'
 import { FORMAT } from '../own.ts'
@@ -50,26 +50,26 @@ async function checkBytes(file: string, session: DatabaseSession, isBackup: bool
 }
 
 async function checkAll(structure: Structure, session: DatabaseSession): Promise<CheckResult> {
-  const memory = await recall(structure, session)
-  if (memory === undefined) throw new StartError(`There is nothing to check in ${structure.place}.`)
-  if (memory.format !== FORMAT)
+  const metadata = await readMetadata(structure, session)
+  if (metadata === undefined) throw new StartError(`There is nothing to check in ${structure.place}.`)
+  if (metadata.format !== FORMAT)
     throw new StartError(
       `The database ${structure.place} is of an older format: start the server on it once, or run "takeback migrate --apply", then check it.`,
     )
   const held = new Set((await session.all(structure.ddl.tables)).map(([name]) => String(name)))
-  const missing = memory.tables.filter(({ name }) => !held.has(name))
+  const missing = metadata.tables.filter(({ name }) => !held.has(name))
   const checked: Checked = {
     structure,
     session,
-    memory: { ...memory, tables: memory.tables.filter(({ name }) => held.has(name)) },
+    metadata: { ...metadata, tables: metadata.tables.filter(({ name }) => held.has(name)) },
   }
   const purges = await underWay(session)
   const parts: [where: string, run: () => Promise<Finding[]>][] = [
-    ['the database', async () => (await structure.inspect(session, checked.memory.tables)).map(asFinding)],
-    ['takeback_journal', () => checkTypes({ ...checked, memory })],
+    ['the database', async () => (await structure.inspect(session, checked.metadata.tables)).map(asFinding)],
+    ['takeback_journal', () => checkTypes({ ...checked, metadata })],
     ['takeback_shown', () => checkAnswers(checked)],
-    ["Takeback's own tables", () => checkOwnTypes({ ...checked, memory })],
-    ...checked.memory.tables.flatMap((table): [string, () => Promise<Finding[]>][] => [
+    ["Takeback's own tables", () => checkOwnTypes({ ...checked, metadata })],
+    ...checked.metadata.tables.flatMap((table): [string, () => Promise<Finding[]>][] => [
       [table.name, () => checkEntities(checked, table, purges)],
       [table.name, () => checkJournal(checked, table)],
       [table.name, () => checkLinkTables(checked, table)],
@@ -82,7 +82,7 @@ async function checkAll(structure: Structure, session: DatabaseSession): Promise
   )
   for (const [where, run] of parts)
     findings.push(...(await run().catch((error) => [unreadable(where, error)])))
-  return { types: memory.tables.length, findings }
+  return { types: metadata.tables.length, findings }
 }
 
 async function underWay(session: DatabaseSession): Promise<ReadonlySet<string>> {

@@ -140,8 +140,8 @@ export async function checkJournal({ session }: Checked, table: Table): Promise<
 }
 
 /** Finds types in the journal that the database does not have. Dropped types have a name with `~`. */
-export async function checkTypes({ session, memory }: Checked): Promise<Finding[]> {
-  const known = memory.tables.length === 0 ? sql`''` : join(memory.tables.map(({ name }) => word(name)))
+export async function checkTypes({ session, metadata }: Checked): Promise<Finding[]> {
+  const known = metadata.tables.length === 0 ? sql`''` : join(metadata.tables.map(({ name }) => word(name)))
   const rows = await session.all(
     sql`SELECT DISTINCT j."entity" FROM "takeback_journal" j WHERE j."entity" NOT IN (${known}) AND j."entity" NOT LIKE '%~%'`,
   )

@@ -1,5 +1,5 @@
 import type { Params, Row } from '../dialect.ts'
-import type { Memory } from '../migration/memory.ts'
+import type { Metadata } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { count, type Sql, sql } from '../sql.ts'
 
@@ -15,7 +15,7 @@ export interface Finding {
 export interface Checked {
   readonly structure: Structure
   readonly session: DatabaseSession
-  readonly memory: Memory
+  readonly metadata: Metadata
 }
 
 /** The maximum number of findings of one kind per table. */

@@ -23,8 +23,8 @@ function checkSubjects(checked: Checked, table: Table, name: string): Promise<Fi
 }
 
 /** Rows of Takeback's own tables that name types that the database does not have. */
-export async function checkOwnTypes({ session, memory }: Checked): Promise<Finding[]> {
-  const known = memory.tables.map(({ name }) => name)
+export async function checkOwnTypes({ session, metadata }: Checked): Promise<Finding[]> {
+  const known = metadata.tables.map(({ name }) => name)
   const findings: Finding[] = []
   for (const { name } of aboutEntities.filter((table) => table.name !== 'takeback_journal')) {
     const rows = await session.all(sql`SELECT DISTINCT o."entity" FROM ${id(name)} o`)

@@ -2,15 +2,15 @@ import { StartError } from '../../errors.ts'
 import { completeTable, createTable } from '../migration/apply.ts'
 import {
   COPYING,
-  type Memory,
+  type Metadata,
   makeOwnTables,
   readCarried,
-  recall,
+  readMetadata,
   refuseForeign,
-  remember,
-  tell,
-} from '../migration/memory.ts'
-import type { DatabaseSession, Site, Structure } from '../migration/structure.ts'
+  writeMetadata,
+  writeMetaValue,
+} from '../migration/metadata.ts'
+import type { DatabaseSession, Structure, StructureSession } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
 import { count, id, sql, word } from '../sql.ts'
 import { unwritable } from '../sqlite/errors.ts'
@@ -54,7 +54,7 @@ export async function copy(
 export interface CopyEnd {
   beforeEnd?(): Promise<void>
   /** Runs in the transaction that completes the copy, after which it is a database like any other. */
-  atEnd?(site: Site, memory: Memory): Promise<void>
+  atEnd?(database: StructureSession, metadata: Metadata): Promise<void>
 }
 
 /**
@@ -68,12 +68,12 @@ export async function copyData(
   { beforeEnd, atEnd }: CopyEnd = {},
 ): Promise<Copied> {
   const copied = await source.transact('read', async (session) => {
-    const memory = await recall(source, session)
-    if (memory === undefined) throw new StartError(`There is nothing to copy in ${source.place}.`)
+    const metadata = await readMetadata(source, session)
+    if (metadata === undefined) throw new StartError(`There is nothing to copy in ${source.place}.`)
     const held = new Set((await session.all(source.ddl.tables)).map(([name]) => String(name)))
-    const tables = copiedTables(memory).filter(({ name }) => held.has(name))
+    const tables = copiedTables(metadata).filter(({ name }) => held.has(name))
     const total = await countAll(session, tables)
-    await prepare(target, memory)
+    await prepare(target, metadata)
     const tallies = new Map<string, string>()
     let rows = 0
     for (const table of tables) {
@@ -92,13 +92,13 @@ export async function copyData(
       tallies.set(table.name, tally.sum())
     }
     const numbers = await numbersOf(source, session, tables)
-    return { memory, tables, tallies, numbers, rows, ...(await endOf(session)) }
+    return { metadata, tables, tallies, numbers, rows, ...(await endOf(session)) }
   })
   await compareWith(copied, target, report)
   await beforeEnd?.()
   await complete(target, copied, atEnd)
   const missed = await source.transact('read', (session) => changesSince(session, copied.last))
-  return { rows: copied.rows, tables: copied.memory.tables.length, missed }
+  return { rows: copied.rows, tables: copied.metadata.tables.length, missed }
 }
 
 /** Copies the secret, so that tokens stay valid. */
@@ -131,14 +131,14 @@ async function changesSince(session: DatabaseSession, last: number): Promise<num
 }
 
 /** Creates empty tables, in a database that is empty or has an incomplete copy. */
-async function prepare(target: Structure, { tables }: Memory): Promise<void> {
+async function prepare(target: Structure, { tables }: Metadata): Promise<void> {
   await target.transact('rebuild', async (session) => {
     const told = await refuseForeign(target, session)
     if (told.has('format') && !told.has(COPYING))
       throw new StartError(`${target.place} is not empty: name an empty database to copy to.`)
     if (told.has(COPYING)) await clearHalf(target, session)
     await makeOwnTables(target, session)
-    await tell(session, COPYING, String(FORMAT))
+    await writeMetaValue(session, COPYING, String(FORMAT))
     for (const table of tables) await createTable({ structure: target, session }, table)
   })
 }
@@ -182,7 +182,7 @@ interface SentRows {
 
 /** What is known about the source after reading it. */
 interface Source {
-  readonly memory: Memory
+  readonly metadata: Metadata
   readonly numbers: readonly GivenNumber[]
   readonly last: number
   /** Rows of `takeback_meta`. */
@@ -213,16 +213,16 @@ async function numbersOf(
 /** Adds indexes, references and counters. Then it is a database like any other. */
 async function complete(
   target: Structure,
-  { memory, numbers, carried }: Pick<Source, 'memory' | 'numbers' | 'carried'>,
+  { metadata, numbers, carried }: Pick<Source, 'metadata' | 'numbers' | 'carried'>,
   atEnd: CopyEnd['atEnd'],
 ): Promise<void> {
   await target.transact('change', async (session) => {
-    for (const table of memory.tables) await completeTable({ structure: target, session }, table)
+    for (const table of metadata.tables) await completeTable({ structure: target, session }, table)
     for (const { table, column, last } of numbers)
       for (const source of target.ddl.giveAfter(table, column, last)) await session.run(source)
-    await remember(session, memory)
-    for (const [key, value] of carried) await tell(session, key, value)
-    await atEnd?.({ structure: target, session }, memory)
+    await writeMetadata(session, metadata)
+    for (const [key, value] of carried) await writeMetaValue(session, key, value)
+    await atEnd?.({ structure: target, session }, metadata)
     await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(COPYING)}`)
   })
 }

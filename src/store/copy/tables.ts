@@ -1,5 +1,5 @@
 import { entityColumns } from '../migration/apply.ts'
-import type { Memory } from '../migration/memory.ts'
+import type { Metadata } from '../migration/metadata.ts'
 import { columnsIn, tablesIn } from '../own.ts'
 import type { Column } from '../tables.ts'
 
@@ -16,7 +16,7 @@ export interface CopiedTable {
  * The tables to copy: Entity types with all of their columns, aside and secret ones included, and Takeback's own
  * tables. Link tables are not copied: they are built from the lists.
  */
-export function copiedTables({ tables, format }: Pick<Memory, 'tables' | 'format'>): CopiedTable[] {
+export function copiedTables({ tables, format }: Pick<Metadata, 'tables' | 'format'>): CopiedTable[] {
   return [
     ...tables.map(({ name, columns }) => ({
       name,

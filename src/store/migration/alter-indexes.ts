@@ -1,10 +1,10 @@
 import { countOf } from '../../declare/one-of.ts'
 import type { Index } from '../tables.ts'
-import { type Altering, needsFill } from './altering.ts'
 import { indexName, saidOf } from './structure.ts'
+import { needsFill, type TableAlteration } from './table-alteration.ts'
 
 /** Drops and creates indexes. Those on converted columns are rebuilt. */
-export async function alterIndexes(altering: Altering, converted: ReadonlySet<string>): Promise<void> {
+export async function alterIndexes(altering: TableAlteration, converted: ReadonlySet<string>): Promise<void> {
   const { old, table, draft } = altering
   const key = (index: Index) => indexName(table.name, index)
   const touched = (index: Index) => index.columns.some((name) => converted.has(name))
@@ -22,7 +22,7 @@ export async function alterIndexes(altering: Altering, converted: ReadonlySet<st
     else await addIndex(altering, index)
 }
 
-async function addIndex(altering: Altering, index: Index): Promise<void> {
+async function addIndex(altering: TableAlteration, index: Index): Promise<void> {
   const { old, table, draft } = altering
   const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
   const path = `${table.name}.${saidOf(index)}`
@@ -45,7 +45,7 @@ async function addIndex(altering: Altering, index: Index): Promise<void> {
 }
 
 /** Refuses texts that are too long for an index. */
-async function refuseLong({ old, table, draft }: Altering, index: Index): Promise<boolean> {
+async function refuseLong({ old, table, draft }: TableAlteration, index: Index): Promise<boolean> {
   let refused = false
   for (const name of index.columns) {
     const column = table.columns.find((one) => one.name === name)
@@ -68,7 +68,7 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
 }
 
 /** Refuses a unique index on a column that all rows get the same default in. */
-async function refuseSameFill({ old, table, draft }: Altering, index: Index): Promise<boolean> {
+async function refuseSameFill({ old, table, draft }: TableAlteration, index: Index): Promise<boolean> {
   const [name, ...more] = index.columns
   const column = table.columns.find((one) => one.name === name)
   if (!index.unique || more.length > 0 || column?.fill === undefined || column.within !== undefined)

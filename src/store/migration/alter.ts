@@ -2,16 +2,16 @@ import { foldedColumn } from '../../declare/folded-column.ts'
 import { countOf } from '../../declare/one-of.ts'
 import { type Column, isEpochOf, isJournalled, type Table } from '../tables.ts'
 import { alterIndexes } from './alter-indexes.ts'
-import { type Altering, needsFill } from './altering.ts'
 import { columnPath, type Draft } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
 import { maybeRenamed } from './maybe-renamed.ts'
 import type { FoundRows } from './rows.ts'
 import { cannotBecome } from './shapes.ts'
+import { needsFill, type TableAlteration } from './table-alteration.ts'
 
 /** Drafts the changes from a table as it is to the table as it should be. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
-  const altering: Altering = { old, table, draft }
+  const altering: TableAlteration = { old, table, draft }
   await refuseAbsent(altering)
   refuseTwins(altering)
   const converted = new Set<string>()
@@ -33,7 +33,7 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
 }
 
 /** Adds new checks. Servers with the former declaration do not know them. */
-function draftChecks({ old, table, draft }: Altering): void {
+function draftChecks({ old, table, draft }: TableAlteration): void {
   const known = new Set(old.checks?.map(({ that }) => that))
   for (const check of table.checks ?? []) {
     if (known.has(check.that)) continue
@@ -43,7 +43,7 @@ function draftChecks({ old, table, draft }: Altering): void {
 }
 
 /** Adds and drops derived columns: words and folded texts come and go with the options for search and fold. */
-function alterWords({ old, table, draft }: Altering): void {
+function alterWords({ old, table, draft }: TableAlteration): void {
   const filled = (path: string) =>
     draft.changes.some(
       (change) =>
@@ -78,7 +78,7 @@ function alterWords({ old, table, draft }: Altering): void {
 }
 
 /** Refuses a name that differs only in case from a column kept aside: SQL does not distinguish them. */
-function refuseTwins({ old, table, draft }: Altering): void {
+function refuseTwins({ old, table, draft }: TableAlteration): void {
   for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const twin = old.columns.find(
       ({ name }) => name !== column.name && name.toLowerCase() === column.name.toLowerCase(),
@@ -91,7 +91,7 @@ function refuseTwins({ old, table, draft }: Altering): void {
   }
 }
 
-async function addColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
+async function addColumn({ old, table, draft }: TableAlteration, column: Column): Promise<void> {
   const path = columnPath(table, column)
   const rows = await rowsToFill(old, column, draft)
   if (column.required && column.fill === undefined && rows > 0) {
@@ -128,7 +128,7 @@ function gets(rows: number): string {
 }
 
 /** Gives the default to rows without a value. */
-async function fillColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
+async function fillColumn({ old, table, draft }: TableAlteration, column: Column): Promise<void> {
   const { within, ...bare } = column
   const isKnown = within !== undefined && old.columns.some(({ name }) => name === within)
   const looked = isKnown ? { ...bare, within } : bare
@@ -165,7 +165,7 @@ function wasDeclared(old: Table, object: string): boolean {
 }
 
 /** Refuses to make an optional object required if it is missing in some rows. */
-async function refuseAbsent({ old, table, draft }: Altering): Promise<void> {
+async function refuseAbsent({ old, table, draft }: TableAlteration): Promise<void> {
   for (const column of old.columns) {
     const declared = table.columns.some(({ name }) => name.startsWith(`${column.name}.`))
     const required = !table.columns.some(({ name }) => name === column.name)
@@ -192,7 +192,7 @@ interface Changing {
 }
 
 /** Drafts the change of a column. Returns whether its values are converted to another kind. */
-async function changeColumn(altering: Altering, changing: Changing): Promise<boolean> {
+async function changeColumn(altering: TableAlteration, changing: Changing): Promise<boolean> {
   const { old, table, draft } = altering
   const { former, column } = changing
   const path = columnPath(table, column)
@@ -221,7 +221,10 @@ async function changeColumn(altering: Altering, changing: Changing): Promise<boo
 }
 
 /** Drafts that an aside column is declared again. Its values must still fit what has changed since. */
-async function draftRejoin({ old, table, draft }: Altering, { former, column }: Changing): Promise<void> {
+async function draftRejoin(
+  { old, table, draft }: TableAlteration,
+  { former, column }: Changing,
+): Promise<void> {
   const path = columnPath(table, column)
   const target = column.references ?? column.links
   if (target !== undefined)
@@ -260,7 +263,10 @@ function sayChanged(path: string, { former, column }: Changing, draft: Draft): v
   if (!Bun.deepEquals(former.fill, column.fill)) draft.safe(path, 'has another default')
 }
 
-async function refuseEmptied({ old, table, draft }: Altering, { former, column }: Changing): Promise<void> {
+async function refuseEmptied(
+  { old, table, draft }: TableAlteration,
+  { former, column }: Changing,
+): Promise<void> {
   const wrapped =
     column.within !== undefined && !old.columns.some(({ name, aside }) => name === column.within && !aside)
   const asBefore = former.required === true && !former.aside && (wrapped || former.within === column.within)
@@ -273,7 +279,7 @@ async function refuseEmptied({ old, table, draft }: Altering, { former, column }
 }
 
 async function refuseUnfit(
-  { table, draft }: Altering,
+  { table, draft }: TableAlteration,
   { former, column }: Changing,
   convert: (value: unknown) => unknown,
 ): Promise<void> {

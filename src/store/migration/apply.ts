@@ -12,8 +12,8 @@ import {
   deletionIndex,
   indexName,
   ofDeletion,
-  type Site,
   type Structure,
+  type StructureSession,
   type TableChange,
 } from './structure.ts'
 import { renameType } from './type-names.ts'
@@ -25,56 +25,59 @@ export async function apply(
   session: DatabaseSession,
   changes: readonly TableChange[],
 ): Promise<void> {
-  const site = { structure, session }
+  const database = { structure, session }
   const added = changes.flatMap((change) => (change.kind === 'add table' ? [change.table] : []))
-  for (const change of changes) if (change.kind === 'rename table') await renameTable(site, change)
-  for (const table of added) await createTable(site, table)
-  for (const change of orderedChanges(changes)) await carryOut(site, change)
-  for (const table of added) await completeTable(site, table)
+  for (const change of changes) if (change.kind === 'rename table') await renameTable(database, change)
+  for (const table of added) await createTable(database, table)
+  for (const change of orderedChanges(changes)) await carryOut(database, change)
+  for (const table of added) await completeTable(database, table)
 }
 
-async function carryOut(site: Site, change: TableChange): Promise<void> {
-  const { session, structure } = site
+async function carryOut(database: StructureSession, change: TableChange): Promise<void> {
+  const { session, structure } = database
   switch (change.kind) {
     case 'add column':
-      return addColumn(site, change.table, change.column)
+      return addColumn(database, change.table, change.column)
     case 'fill column':
-      return fillColumn(site, change.table, change.column)
+      return fillColumn(database, change.table, change.column)
     case 'set aside':
       return
     case 'rejoin column':
-      return rejoin(site, change.table, change.column)
+      return rejoin(database, change.table, change.column)
     case 'end sessions':
-      return endSessions(site, change.table, change.column)
+      return endSessions(database, change.table, change.column)
     case 'drop column':
       for (const source of structure.ddl.dropColumn(change.table, change.column)) await session.run(source)
       return
     case 'fill words':
-      return fillWords(site, change.table, change.column)
+      return fillWords(database, change.table, change.column)
     case 'convert column':
       for (const source of structure.ddl.convert(change.table.name, change.from, change.column))
         await session.run(source)
       return
     case 'rename field':
-      return renameField(site, change)
+      return renameField(database, change)
     case 'rename links':
-      return renameLinks(site, change.from, change.to)
+      return renameLinks(database, change.from, change.to)
     case 'rename index':
-      return renameIndex(site, change.table, change.from, change.index)
+      return renameIndex(database, change.table, change.from, change.index)
     case 'add index':
-      return addIndex(site, change.table, change.index)
+      return addIndex(database, change.table, change.index)
     case 'drop index':
-      return dropIndex(site, indexName(change.table.name, change.index), change.index)
+      return dropIndex(database, indexName(change.table.name, change.index), change.index)
   }
 }
 
 /** Ends tokens from before the type stopped having a login. */
-async function endSessions({ session }: Site, table: Table, { name }: Column): Promise<void> {
+async function endSessions({ session }: StructureSession, table: Table, { name }: Column): Promise<void> {
   await session.run(sql`UPDATE ${id(table.name)} SET ${id(name)} = ${id(name)} + 1`)
 }
 
 /** Creates a table with its columns. `completeTable` adds references, link tables and indexes once it is filled. */
-export async function createTable({ structure: { ddl }, session }: Site, table: Table): Promise<void> {
+export async function createTable(
+  { structure: { ddl }, session }: StructureSession,
+  table: Table,
+): Promise<void> {
   const columns = [...entityColumns, ...table.columns].map((column) => sql`, ${describeColumn(ddl, column)}`)
   await session.run(
     sql`CREATE TABLE ${id(table.name)} (${ddl.numbered('id')}${join(columns, sql``)})${ddl.tableOptions}`,
@@ -96,13 +99,13 @@ export const entityColumns: readonly (Column & { readonly required?: boolean })[
   { name: 'deletion', kind: 'text' },
 ]
 
-export async function completeTable(site: Site, table: Table): Promise<void> {
-  for (const column of table.columns) await addReference(site, table, column)
+export async function completeTable(database: StructureSession, table: Table): Promise<void> {
+  for (const column of table.columns) await addReference(database, table, column)
   for (const column of table.columns) {
-    await addLinks(site, table, column)
-    await fillLinks(site, table, column)
+    await addLinks(database, table, column)
+    await fillLinks(database, table, column)
   }
-  for (const index of [ofDeletion, ...table.indexes]) await addIndex(site, table, index)
+  for (const index of [ofDeletion, ...table.indexes]) await addIndex(database, table, index)
 }
 
 function describeColumn(ddl: Ddl, column: Column): Sql {
@@ -114,7 +117,7 @@ function describeColumn(ddl: Ddl, column: Column): Sql {
 }
 
 async function addReference(
-  { structure: { ddl }, session }: Site,
+  { structure: { ddl }, session }: StructureSession,
   table: Table,
   { name, references }: Column,
 ): Promise<void> {
@@ -124,7 +127,7 @@ async function addReference(
   )
 }
 
-async function addIndex({ structure, session }: Site, table: Table, index: Index): Promise<void> {
+async function addIndex({ structure, session }: StructureSession, table: Table, index: Index): Promise<void> {
   try {
     await makeIndex({ structure, session }, table, index)
   } catch (error) {
@@ -135,7 +138,11 @@ async function addIndex({ structure, session }: Site, table: Table, index: Index
   }
 }
 
-async function makeIndex({ structure: { ddl }, session }: Site, table: Table, index: Index): Promise<void> {
+async function makeIndex(
+  { structure: { ddl }, session }: StructureSession,
+  table: Table,
+  index: Index,
+): Promise<void> {
   const name = nameOf(table.name, index)
   const sources = index.search
     ? ddl.makeSearch(table.name, name, index.columns)
@@ -144,7 +151,7 @@ async function makeIndex({ structure: { ddl }, session }: Site, table: Table, in
 }
 
 export async function dropIndex(
-  { structure: { ddl }, session }: Site,
+  { structure: { ddl }, session }: StructureSession,
   name: string,
   index: Index,
 ): Promise<void> {
@@ -156,20 +163,20 @@ export async function dropIndex(
  * Adds a column. Existing rows get the default from the column itself, which takes no time however many there are. So
  * do new rows from servers with the former declaration. Not inside of an optional object, which may be missing.
  */
-async function addColumn(site: Site, table: Table, column: Column): Promise<void> {
-  const { dialect, ddl } = site.structure
+async function addColumn(database: StructureSession, table: Table, column: Column): Promise<void> {
+  const { dialect, ddl } = database.structure
   const { kind, scale = 0, fill, within } = column
   const given = fill !== undefined && within === undefined
   const standard = given ? sql` DEFAULT ${literal(dialect.encode(kind, scale)(fill))}` : sql``
-  await site.session.run(
+  await database.session.run(
     sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describeColumn(ddl, column)}${standard}`,
   )
-  await addReference(site, table, column)
-  await addLinks(site, table, column)
+  await addReference(database, table, column)
+  await addLinks(database, table, column)
 }
 
 async function fillColumn(
-  { structure: { dialect }, session }: Site,
+  { structure: { dialect }, session }: StructureSession,
   table: Table,
   column: Column,
 ): Promise<void> {
@@ -181,16 +188,21 @@ async function fillColumn(
   )
 }
 
-async function renameIndex(site: Site, table: Table, from: string, index: Index): Promise<void> {
-  const { ddl } = site.structure
+async function renameIndex(
+  database: StructureSession,
+  table: Table,
+  from: string,
+  index: Index,
+): Promise<void> {
+  const { ddl } = database.structure
   const to = nameOf(table.name, index)
-  if (ddl.renamesIndexes) return site.session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
-  await dropIndex(site, from, index)
-  await makeIndex(site, table, index)
+  if (ddl.renamesIndexes) return database.session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
+  await dropIndex(database, from, index)
+  await makeIndex(database, table, index)
 }
 
 async function renameField(
-  { structure: { ddl }, session }: Site,
+  { structure: { ddl }, session }: StructureSession,
   { table, from, to, columns }: Extract<TableChange, { kind: 'rename field' }>,
 ): Promise<void> {
   for (const [old, fresh] of columns) {
@@ -207,7 +219,7 @@ async function renameField(
 }
 
 async function renameTable(
-  { session }: Site,
+  { session }: StructureSession,
   { from, to }: Extract<TableChange, { kind: 'rename table' }>,
 ): Promise<void> {
   await session.run(sql`ALTER TABLE ${id(from)} RENAME TO ${id(to)}`)

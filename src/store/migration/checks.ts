@@ -1,7 +1,7 @@
 import type { Sql } from '../sql.ts'
 import { Draft } from './draft.ts'
 import type { Migration } from './plan.ts'
-import type { RowLook } from './rows.ts'
+import type { RowQueries } from './rows.ts'
 import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
 /** The rows `t` of a table that break one of its checks, with the names of the new declaration. */
@@ -18,14 +18,14 @@ export function checksToMeet({ changes, checks, held }: Migration): readonly New
 }
 
 /** Whether checks can be evaluated before the migration: all names must already be as they will be. */
-export function canLookNow({ changes }: Migration): boolean {
+export function canCheckNow({ changes }: Migration): boolean {
   return changes.every(({ kind }) => keepsNames.includes(kind))
 }
 
 /** A line for each check: it is met, or these rows break it. */
-export async function lookAtChecks(
+export async function evaluateChecks(
   checks: readonly NewCheck[],
-  rows: RowLook,
+  rows: RowQueries,
   broken: BrokenCheck,
 ): Promise<readonly MigrationLine[]> {
   const draft = new Draft(rows)

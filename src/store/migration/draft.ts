@@ -1,6 +1,6 @@
 import { countOf } from '../../declare/one-of.ts'
 import { type Column, pathOf as pathIn, type Table } from '../tables.ts'
-import { type FoundRows, named, type RowLook } from './rows.ts'
+import { type FoundRows, named, type RowQueries } from './rows.ts'
 import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
 /** A plan in the making. */
@@ -9,10 +9,10 @@ export class Draft {
   readonly lines: MigrationLine[] = []
   /** New checks that existing rows must meet. */
   readonly checks: NewCheck[] = []
-  readonly rows: RowLook
+  readonly rows: RowQueries
   additive = true
 
-  constructor(rows: RowLook) {
+  constructor(rows: RowQueries) {
     this.rows = rows
   }
 

@@ -5,12 +5,12 @@ import { id, type Sql, sql, word } from '../sql.ts'
 import { type Column, type Index, isMadeFrom, pathOf, type Table } from '../tables.ts'
 import { dropIndex } from './apply.ts'
 import { dropLinks } from './links.ts'
-import { fresh, recall, remember, upgrade } from './memory.ts'
+import { emptyMetadata, readMetadata, upgrade, writeMetadata } from './metadata.ts'
 import { type DatabaseSession, indexName, type Structure } from './structure.ts'
 import { retireType } from './type-names.ts'
 
 /** What to drop: an aside table, or aside columns. */
-export interface Doomed {
+export interface DropTarget {
   readonly path: string
   readonly table: Table
   readonly columns: readonly Column[]
@@ -18,21 +18,25 @@ export interface Doomed {
 }
 
 /** The aside data at these paths. Refuses data that is still declared or referred to. */
-export function findAside(structure: Structure, paths: readonly string[]): Promise<Doomed[]> {
+export function findAside(structure: Structure, paths: readonly string[]): Promise<DropTarget[]> {
   return structure.transact('read', async (session) => {
-    const { tables } = (await recall(structure, session)) ?? fresh
-    const doomed: Doomed[] = []
-    for (const path of paths) doomed.push(await findOne(session, tables, path))
-    for (const { table, path } of doomed.filter(isWholeTable)) {
-      const holder = tables.find((other) => refersToDoomed(other, table.name, doomed))
+    const { tables } = (await readMetadata(structure, session)) ?? emptyMetadata
+    const targets: DropTarget[] = []
+    for (const path of paths) targets.push(await findOne(session, tables, path))
+    for (const { table, path } of targets.filter(isWholeTable)) {
+      const holder = tables.find((other) => refersToAnyTarget(other, table.name, targets))
       if (holder !== undefined)
         throw new StartError(`${path} cannot be dropped: ${holder.name} still refers to it.`)
     }
-    return doomed
+    return targets
   })
 }
 
-async function findOne(session: DatabaseSession, tables: readonly Table[], path: string): Promise<Doomed> {
+async function findOne(
+  session: DatabaseSession,
+  tables: readonly Table[],
+  path: string,
+): Promise<DropTarget> {
   const [name = '', ...rest] = path.split('.')
   const table = tables.find((one) => one.name === name)
   const inner = rest.join('.')
@@ -49,27 +53,27 @@ async function findOne(session: DatabaseSession, tables: readonly Table[], path:
   return { path, table, columns, rows: Number(row?.[0]) }
 }
 
-function isWholeTable({ path }: Doomed): boolean {
+function isWholeTable({ path }: DropTarget): boolean {
   return !path.includes('.')
 }
 
-function refersToDoomed(other: Table, target: string, doomed: readonly Doomed[]): boolean {
-  if (doomed.some((one) => isWholeTable(one) && one.table.name === other.name)) return false
+function refersToAnyTarget(other: Table, target: string, targets: readonly DropTarget[]): boolean {
+  if (targets.some((one) => isWholeTable(one) && one.table.name === other.name)) return false
   return other.columns.some(
     (column) =>
       (column.references ?? column.links) === target &&
-      !doomed.some(({ table, columns }) => table.name === other.name && columns.includes(column)),
+      !targets.some(({ table, columns }) => table.name === other.name && columns.includes(column)),
   )
 }
 
 /** Drops it for good: the rows or columns, and their values in the journal. */
-export function dropAside(structure: Structure, doomed: readonly Doomed[]): Promise<void> {
+export function dropAside(structure: Structure, targets: readonly DropTarget[]): Promise<void> {
   return structure.transact('rebuild', async (session) => {
-    const known = await recall(structure, session)
+    const known = await readMetadata(structure, session)
     if (known === undefined) return
     await upgrade(structure, session, known)
     let { tables } = known
-    for (const { table, columns } of doomed.filter((one) => !isWholeTable(one))) {
+    for (const { table, columns } of targets.filter((one) => !isWholeTable(one))) {
       const isOver = (index: Index) => index.columns.some((name) => !isNot(columns)({ name }))
       for (const index of table.indexes.filter(isOver))
         await dropIndex({ structure, session }, indexName(table.name, index), index)
@@ -85,9 +89,9 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
       )
     }
     await session.run(sql`UPDATE "takeback_answers" SET "body" = NULL`)
-    const whole = doomed.filter(isWholeTable).map(({ table }) => table)
+    const whole = targets.filter(isWholeTable).map(({ table }) => table)
     for (const table of whole) await dropTable(structure, session, table, known.generation)
-    await remember(session, { ...known, tables: tables.filter(isNot(whole)) })
+    await writeMetadata(session, { ...known, tables: tables.filter(isNot(whole)) })
   })
 }
 

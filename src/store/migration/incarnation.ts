@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sql, word } from '../sql.ts'
-import { tell } from './memory.ts'
+import { writeMetaValue } from './metadata.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
 /** The key of a database's incarnation: a random name for one history of its journal. */
@@ -19,8 +19,8 @@ export async function keepIncarnation(structure: Structure, session: DatabaseSes
   const told = new Map(rows.map(([key, value]) => [key, value]))
   const origin = await structure.origin(session)
   if (told.has(INCARNATION) && told.get(ORIGIN) === origin) return
-  await tell(session, INCARNATION, randomBytes(6).toString('hex'))
-  await tell(session, ORIGIN, origin)
+  await writeMetaValue(session, INCARNATION, randomBytes(6).toString('hex'))
+  await writeMetaValue(session, ORIGIN, origin)
 }
 
 /** Makes the next start choose a new one. */

@@ -1,7 +1,7 @@
 import { linkTableOf } from '../../declare/model.ts'
 import { id, sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
-import { indexName, type LinkColumn, type Site } from './structure.ts'
+import { indexName, type LinkColumn, type StructureSession } from './structure.ts'
 
 /** The index that finds the lists with a target. */
 const byTarget: Index = { columns: ['target', 'source'], unique: false }
@@ -12,7 +12,7 @@ export function linksOf(table: string, { name: column, member = '' }: Column): L
 
 /** Adds the link table of a new list of references, which is empty in all rows. Triggers maintain it from then on. */
 export async function addLinks(
-  { structure: { ddl }, session }: Site,
+  { structure: { ddl }, session }: StructureSession,
   table: Table,
   column: Column,
 ): Promise<void> {
@@ -31,7 +31,7 @@ export async function addLinks(
 
 /** Fills the link tables of a table that had rows before. */
 export async function fillLinks(
-  { structure: { dialect }, session }: Site,
+  { structure: { dialect }, session }: StructureSession,
   table: Table,
   column: Column,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function fillLinks(
 
 /** Renames link tables, after the table or the column itself was renamed. */
 export async function renameLinks(
-  { structure: { ddl }, session }: Site,
+  { structure: { ddl }, session }: StructureSession,
   from: LinkColumn,
   to: LinkColumn,
 ): Promise<void> {
@@ -65,7 +65,7 @@ export async function renameLinks(
 
 /** Drops link tables, before the column or its table goes. */
 export async function dropLinks(
-  { structure: { ddl }, session }: Site,
+  { structure: { ddl }, session }: StructureSession,
   table: Table,
   column: Column,
 ): Promise<void> {

@@ -2,11 +2,18 @@ import { createHash } from 'node:crypto'
 import { StartError } from '../../errors.ts'
 import type { Table } from '../tables.ts'
 import { apply } from './apply.ts'
-import { type BrokenCheck, canLookNow, checksToCome, checksToMeet, lookAtChecks } from './checks.ts'
+import { type BrokenCheck, canCheckNow, checksToCome, checksToMeet, evaluateChecks } from './checks.ts'
 import { keepIncarnation } from './incarnation.ts'
-import { fresh, type Memory, makeOwnTables, recall, remember, upgrade } from './memory.ts'
+import {
+  emptyMetadata,
+  type Metadata,
+  makeOwnTables,
+  readMetadata,
+  upgrade,
+  writeMetadata,
+} from './metadata.ts'
 import { type Migration, planMigration } from './plan.ts'
-import { RowLook } from './rows.ts'
+import { RowQueries } from './rows.ts'
 import { type MigrationStep, readSteps, recordSteps } from './steps.ts'
 import type { DatabaseSession, MigrationLine, Structure } from './structure.ts'
 
@@ -38,23 +45,25 @@ export async function migrate(
 ): Promise<MigrationResult> {
   if (shown !== undefined && shown !== digestOf(wanted)) throw new StartError(CHANGED_SINCE)
   return structure.transact('change', async (session) => {
-    const known = await recallOrMake(structure, session)
+    const known = await readOrMakeMetadata(structure, session)
     await keepIncarnation(structure, session)
     const fingerprint = structureFingerprint(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
     if (fingerprint !== known.fingerprint) await holdWriters(structure, session, known.tables, wanted)
-    const look = new RowLook(session, structure.dialect)
+    const look = new RowQueries(session, structure.dialect)
     const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
     refuse(migration.lines)
-    const site = { structure, session }
+    const database = { structure, session }
     if (fingerprint === known.fingerprint)
-      return { migration, generation: known.generation, steps: await readSteps(site) }
+      return { migration, generation: known.generation, steps: await readSteps(database) }
     await apply(structure, session, migration.changes)
-    if (!canLookNow(migration))
-      refuse(await lookAtChecks(checksToMeet(migration), new RowLook(session, structure.dialect), broken))
+    if (!canCheckNow(migration))
+      refuse(
+        await evaluateChecks(checksToMeet(migration), new RowQueries(session, structure.dialect), broken),
+      )
     const generation = known.generation + 1
-    await recordSteps(site, migration.changes, generation)
-    await remember(session, {
+    await recordSteps(database, migration.changes, generation)
+    await writeMetadata(session, {
       tables: migration.held,
       generation,
       since: migration.additive ? known.since : generation,
@@ -63,7 +72,7 @@ export async function migrate(
         .filter((one) => one !== '' && one !== fingerprint)
         .slice(-PAST_MAX),
     })
-    return { migration, generation, steps: await readSteps(site) }
+    return { migration, generation, steps: await readSteps(database) }
   })
 }
 
@@ -96,8 +105,8 @@ export function preview(
   broken: BrokenCheck = () => undefined,
 ): Promise<Preview> {
   return structure.transact('read', async (session) => {
-    const known = (await recall(structure, session)) ?? fresh
-    const look = new RowLook(session, structure.dialect)
+    const known = (await readMetadata(structure, session)) ?? emptyMetadata
+    const look = new RowQueries(session, structure.dialect)
     const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
     const left = known.past.includes(structureFingerprint(wanted))
     return { ...migration, older: left ? older(structure) : undefined, declaration: digestOf(wanted) }
@@ -105,10 +114,10 @@ export function preview(
 }
 
 /** Adds a line for each check that the rows must meet, if it can be evaluated already. */
-async function withChecks(migration: Migration, look: RowLook, broken: BrokenCheck): Promise<Migration> {
+async function withChecks(migration: Migration, look: RowQueries, broken: BrokenCheck): Promise<Migration> {
   const checks = checksToMeet(migration)
   if (checks.length === 0) return migration
-  const now = canLookNow(migration) ? await lookAtChecks(checks, look, broken) : checksToCome(checks)
+  const now = canCheckNow(migration) ? await evaluateChecks(checks, look, broken) : checksToCome(checks)
   return { ...migration, lines: [...migration.lines, ...now] }
 }
 
@@ -146,12 +155,12 @@ function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : 1
 }
 
-async function recallOrMake(structure: Structure, session: DatabaseSession): Promise<Memory> {
-  const known = await recall(structure, session)
+async function readOrMakeMetadata(structure: Structure, session: DatabaseSession): Promise<Metadata> {
+  const known = await readMetadata(structure, session)
   if (known !== undefined) {
     await upgrade(structure, session, known)
     return known
   }
   await makeOwnTables(structure, session)
-  return fresh
+  return emptyMetadata
 }

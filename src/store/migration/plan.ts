@@ -3,7 +3,7 @@ import { alter } from './alter.ts'
 import { columnPath, Draft } from './draft.ts'
 import { maybeRenamed, maybeRenamedType } from './maybe-renamed.ts'
 import { rename } from './rename.ts'
-import type { RowLook } from './rows.ts'
+import type { RowQueries } from './rows.ts'
 import { refuseOtherShapes, withoutPaths } from './shapes.ts'
 import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
@@ -22,7 +22,7 @@ export interface Migration {
 export async function planMigration(
   held: readonly Table[],
   wanted: readonly Table[],
-  rows: RowLook,
+  rows: RowQueries,
 ): Promise<Migration> {
   const draft = new Draft(rows)
   const now = rename(held, wanted, draft)

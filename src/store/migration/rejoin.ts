@@ -1,7 +1,7 @@
 import { isRecord } from '../../declare/record.ts'
 import { count, id, param, sql, word } from '../sql.ts'
 import { type Column, pathOf, type Table } from '../tables.ts'
-import type { Site } from './structure.ts'
+import type { StructureSession } from './structure.ts'
 
 const PAGE = 500
 
@@ -11,9 +11,9 @@ type JsonState = Readonly<Record<string, unknown>>
  * Adds a field to versions that were written while it was aside. Once it is declared again, they get its present value,
  * since nobody could change it meanwhile. Otherwise it would look as if somebody had emptied it.
  */
-export async function rejoin(site: Site, table: Table, column: Column): Promise<void> {
-  const { dialect } = site.structure
-  const since = await asideSince(site, table, column)
+export async function rejoin(database: StructureSession, table: Table, column: Column): Promise<void> {
+  const { dialect } = database.structure
+  const since = await asideSince(database, table, column)
   if (since === undefined) return
   const value = dialect.array([dialect.render(column.kind, sql`t.${id(column.name)}`, column.scale ?? 0)])
   const page = sql`SELECT j."seq", j."data", ${value} FROM "takeback_journal" j
@@ -26,7 +26,7 @@ export async function rejoin(site: Site, table: Table, column: Column): Promise<
   ])
   const write = sql`UPDATE "takeback_journal" AS j SET "data" = v."data" FROM ${made} v WHERE v."seq" = j."seq"`
   for (let last = 0; ; ) {
-    const rows = await site.session.all(page, { $since: since, $seq: last })
+    const rows = await database.session.all(page, { $since: since, $seq: last })
     if (rows.length === 0) return
     last = Number(rows.at(-1)?.[0])
     const changed = rows.flatMap(([seq, data, text]) => {
@@ -34,12 +34,12 @@ export async function rejoin(site: Site, table: Table, column: Column): Promise<
       const whole = withValue(JSON.parse(String(data)) as JsonState, column, known)
       return whole === undefined ? [] : [[Number(seq), JSON.stringify(whole)]]
     })
-    if (changed.length > 0) await site.session.run(write, { $rows: JSON.stringify(changed) })
+    if (changed.length > 0) await database.session.run(write, { $rows: JSON.stringify(changed) })
   }
 }
 
 /** When the field was last set aside; undefined if that is unknown. */
-async function asideSince({ structure, session }: Site, table: Table, column: Column) {
+async function asideSince({ structure, session }: StructureSession, table: Table, column: Column) {
   const at = structure.dialect.array([structure.dialect.render('datetime', sql`max("at")`, 0)])
   const [row] = await session.all(
     sql`SELECT ${at} FROM "takeback_migrations" WHERE "entity" = ${word(table.name)} AND "column" = ${word(column.name)} AND "change" LIKE '{"kind":"aside"%'`,

@@ -17,7 +17,7 @@ const PAGE = 10_000
 const noRows: FoundRows = { count: 0, ids: [] }
 
 /** Queries of the existing rows for a plan, under their names before the migration. */
-export class RowLook {
+export class RowQueries {
   readonly #session: DatabaseSession
   readonly #dialect: Dialect
   readonly #tables = new Map<string, string>()

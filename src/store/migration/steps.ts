@@ -3,7 +3,7 @@ import { SKEW_MS } from '../../clock.ts'
 import { id, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { orderedChanges } from './order.ts'
-import type { Site, TableChange } from './structure.ts'
+import type { StructureSession, TableChange } from './structure.ts'
 
 /**
  * The change that a migration made to a field in all rows, stored in `takeback_migrations`. Former versions in the
@@ -47,15 +47,15 @@ const TABLE = id('takeback_migrations')
 
 /** Records the changes of values by a migration: one operation of the system, with a change for each Entity type. */
 export async function recordSteps(
-  site: Site,
+  database: StructureSession,
   changes: readonly TableChange[],
   generation: number,
 ): Promise<void> {
   const recorded = stepsIn(changes)
   if (recorded.length === 0) return
-  const { session } = site
+  const { session } = database
   const operation = randomUUIDv7()
-  const { at, ahead } = await timesOf(site)
+  const { at, ahead } = await timesOf(database)
   for (const [place, { table, column, change }] of recorded.entries())
     await session.run(
       sql`INSERT INTO ${TABLE} ("operation", "place", "at", "entity", "column", "change")
@@ -91,7 +91,10 @@ function journalled(name: string): Sql {
  * The time of a migration: now, and later than everything in the journal, so that each version is clearly before or
  * after it. Times that are ahead because a clock was wrong do not count. `ahead`: the last of them.
  */
-async function timesOf({ structure: { dialect }, session }: Site): Promise<{ at: string; ahead?: string }> {
+async function timesOf({
+  structure: { dialect },
+  session,
+}: StructureSession): Promise<{ at: string; ahead?: string }> {
   const soon = dialect.shift(dialect.now, SKEW_MS)
   const times = dialect.array([
     dialect.render('datetime', dialect.now, 0),
@@ -106,7 +109,10 @@ async function timesOf({ structure: { dialect }, session }: Site): Promise<{ at:
 }
 
 /** All steps by Entity type, oldest first: in the order of the structures that they led to, whatever their times. */
-export async function readSteps({ structure: { dialect }, session }: Site): Promise<MigrationStep[]> {
+export async function readSteps({
+  structure: { dialect },
+  session,
+}: StructureSession): Promise<MigrationStep[]> {
   const at = dialect.array([dialect.render('datetime', sql`"at"`, 0)])
   const rows = await session.all(
     sql`SELECT "operation", ${at}, "entity", "column", "change" FROM ${TABLE} ORDER BY "at", "operation", "place"`,

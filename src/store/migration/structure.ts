@@ -88,7 +88,7 @@ export interface Structure {
 }
 
 /** The database and the transaction that a migration works in. */
-export interface Site {
+export interface StructureSession {
   readonly structure: Structure
   readonly session: DatabaseSession
 }

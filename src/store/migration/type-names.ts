@@ -3,7 +3,7 @@ import { droppedName, droppedReason } from '../dropped.ts'
 import { aboutEntities, ownTables } from '../own.ts'
 import type { OwnTable, TypeNaming } from '../own-table.ts'
 import { count, id, param, type Sql, sql, word } from '../sql.ts'
-import { CUT } from './memory.ts'
+import { CUT } from './metadata.ts'
 import type { DatabaseSession } from './structure.ts'
 
 /** The old and the new name of a type; without `to` the type was dropped. */

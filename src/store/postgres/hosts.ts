@@ -1,6 +1,6 @@
 import type { Address } from './address.ts'
 import { unavailable } from './errors.ts'
-import { GRACE_MS, type Manner, PooledConnection, within } from './pooled-connection.ts'
+import { type ConnectionOptions, GRACE_MS, PooledConnection, within } from './pooled-connection.ts'
 
 /** How long the other hosts have to answer once one that takes writes is found. */
 const OTHERS_MS = 1000
@@ -17,13 +17,13 @@ interface WritableHost {
 /** The hosts of an address, and which of them takes writes. That is checked again whenever it is in doubt. */
 export class Hosts {
   readonly #address: Address
-  readonly #manner: Manner
+  readonly #options: ConnectionOptions
   #current: string | undefined
   #searching: Promise<string> | undefined
 
-  constructor(address: Address, manner: Manner) {
+  constructor(address: Address, options: ConnectionOptions) {
     this.#address = address
-    this.#manner = manner
+    this.#options = options
   }
 
   /** Whether only a host that takes writes is acceptable. */
@@ -91,8 +91,8 @@ export class Hosts {
 
   /** The timeline of a host that takes writes; empty if it does not say. */
   async #probe(url: string): Promise<string> {
-    const connection = new PooledConnection(this.#manner)
-    const { connectMs, statementMs } = this.#manner.limits
+    const connection = new PooledConnection(this.#options)
+    const { connectMs, statementMs } = this.#options.limits
     try {
       await within(connectMs + GRACE_MS, connection.open(url))
       if (!connection.takesWrites) throw new Error(takesNoWrites(url))

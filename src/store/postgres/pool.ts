@@ -7,8 +7,14 @@ import type { Statement } from '../sql.ts'
 import { parseAddress } from './address.ts'
 import { sqlStateOf, unavailable } from './errors.ts'
 import { Hosts } from './hosts.ts'
-import { Lookout } from './lookout.ts'
-import { GRACE_MS, type Manner, openingMs, PooledConnection, type Result } from './pooled-connection.ts'
+import {
+  type ConnectionOptions,
+  GRACE_MS,
+  openingMs,
+  PooledConnection,
+  type Result,
+} from './pooled-connection.ts'
+import { ServerMonitor } from './server-monitor.ts'
 
 /** A connection inside of a transaction. Statements are sent at once, without waiting for earlier answers. */
 export interface Connection {
@@ -16,19 +22,19 @@ export interface Connection {
 }
 
 /** The result of a transaction, and whether to commit it. */
-export interface Ending<T> {
+export interface TransactionResult<T> {
   readonly result: T
   readonly commit: boolean
 }
 
 /** The kind of connection that is needed, and until when. */
-interface Wish {
+interface ConnectionRequest {
   readonly exclusive: boolean
   readonly until: number
 }
 
 /** A caller who waits for a connection. */
-interface Waiter extends Wish {
+interface Waiter extends ConnectionRequest {
   take(connection: PooledConnection): void
   fail(error: unknown): void
 }
@@ -47,14 +53,14 @@ const PING: Statement = { text: 'SELECT 1', paramNames: [] }
 /**
  * Connections to one database. Statements share them, several at a time on each, so that statements sent together share
  * a round trip. A transaction has a connection for itself. A connection that does not answer in time is abandoned, but
- * counts for as long as the server holds it (`lookout.ts`): the server never has more of ours than the limit.
+ * counts for as long as the server holds it (`server-monitor.ts`): the server never has more of ours than the limit.
  */
 export class Pool {
   readonly #limits: Limits
-  readonly #manner: Manner
+  readonly #options: ConnectionOptions
   readonly #hosts: Hosts
   readonly #connections = new Set<PooledConnection>()
-  readonly #lookout: Lookout
+  readonly #monitor: ServerMonitor
   #queue: Waiter[] = []
   readonly #opening = new Set<PooledConnection>()
   #pausedUntil = 0
@@ -72,19 +78,19 @@ export class Pool {
     slow?: SlowStatements,
   ) {
     this.#limits = limits
-    this.#manner = { limits, settings, slow }
-    this.#hosts = new Hosts(parseAddress(url), this.#manner)
-    this.#lookout = new Lookout(this.#hosts, this.#manner, () => this.#serveWaiting())
+    this.#options = { limits, settings, slow }
+    this.#hosts = new Hosts(parseAddress(url), this.#options)
+    this.#monitor = new ServerMonitor(this.#hosts, this.#options, () => this.#serveWaiting())
   }
 
   get figures(): { readonly pool: number; readonly waiting: number; readonly given_up: number } {
-    return { pool: this.#limits.pool, waiting: this.#waiting, given_up: this.#lookout.size }
+    return { pool: this.#limits.pool, waiting: this.#waiting, given_up: this.#monitor.size }
   }
 
   /** A client for one extra connection beside the pool, to the host that takes writes. */
   async client(application: string): Promise<{ readonly sql: SQL; readonly url: string }> {
     const url = await this.#hosts.url()
-    const connection = { ...this.#manner.settings, application_name: application }
+    const connection = { ...this.#options.settings, application_name: application }
     const connectionTimeout = this.#limits.connectMs / 1000
     return { sql: new SQL({ url, max: 1, connectionTimeout, connection }), url }
   }
@@ -104,7 +110,7 @@ export class Pool {
 
   /** Runs a transaction: all of it or nothing. `patience`: how long each of its statements may take. */
   transaction<T>(
-    work: (connection: Connection) => Promise<Ending<T>>,
+    work: (connection: Connection) => Promise<TransactionResult<T>>,
     patience = this.#limits.statementMs,
   ): Promise<T> {
     const until = performance.now() + this.#limits.statementMs
@@ -121,7 +127,7 @@ export class Pool {
 
   async #transact<T>(
     connection: PooledConnection,
-    work: (connection: Connection) => Promise<Ending<T>>,
+    work: (connection: Connection) => Promise<TransactionResult<T>>,
     patience: number,
   ): Promise<T> {
     const ask = <R>(send: () => Promise<R>) => connection.ask(patience, send)
@@ -143,19 +149,19 @@ export class Pool {
   }
 
   /** Uses a connection, at once if there is one. An exclusive one is then reserved. */
-  async #with<T>(wish: Wish, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
+  async #with<T>(request: ConnectionRequest, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#limits.pool * WAITING_MAX) throw unavailable(new Error('too many wait'))
     if (this.#sweep === undefined) this.#startSweeping()
     this.#waiting++
     try {
-      const connection = this.#find(wish)
-      return await (connection === undefined ? this.#wait(wish, use) : use(connection))
+      const connection = this.#find(request)
+      return await (connection === undefined ? this.#wait(request, use) : use(connection))
     } finally {
       this.#waiting--
     }
   }
 
-  #find({ exclusive }: Wish): PooledConnection | undefined {
+  #find({ exclusive }: ConnectionRequest): PooledConnection | undefined {
     const now = performance.now()
     let [best, least]: [PooledConnection | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (const one of this.#connections) {
@@ -170,31 +176,31 @@ export class Pool {
     return best
   }
 
-  #wait<T>(wish: Wish, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
+  #wait<T>(request: ConnectionRequest, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
     if (this.#connections.size + this.#opening.size === 0) throw unavailable(this.#whyNone())
     return new Promise((resolve, fail) => {
       const take = (connection: PooledConnection) => void use(connection).then(resolve, fail)
-      this.#queue.push({ ...wish, take, fail })
+      this.#queue.push({ ...request, take, fail })
     })
   }
 
   #whyNone(): Error {
     if (this.#closed) return new Error('the pool is closed')
-    return this.#lookout.size > 0
-      ? new Error(`the database does not answer on ${this.#lookout.size} connections`)
+    return this.#monitor.size > 0
+      ? new Error(`the database does not answer on ${this.#monitor.size} connections`)
       : new Error('no answer from the database')
   }
 
   /** Opens one more connection, if there is room. */
   #grow(): void {
-    const used = this.#connections.size + this.#opening.size + this.#lookout.size
-    if (used >= this.#limits.pool || this.#lookout.isAway || this.#closed) return
+    const used = this.#connections.size + this.#opening.size + this.#monitor.size
+    if (used >= this.#limits.pool || this.#monitor.isAway || this.#closed) return
     if (this.#connections.size + this.#opening.size > 0 && performance.now() < this.#pausedUntil) return
     this.#open().catch(() => {})
   }
 
   async #open(): Promise<void> {
-    const connection = new PooledConnection(this.#manner, {
+    const connection = new PooledConnection(this.#options, {
       onClose: () => this.#remove(connection),
       onError: (error) => {
         if (sqlStateOf(error) === READ_ONLY) this.renew()
@@ -206,13 +212,13 @@ export class Pool {
     })
     this.#opening.add(connection)
     try {
-      await connection.ask(openingMs(this.#manner), () => this.#hosts.connect(connection))
+      await connection.ask(openingMs(this.#options), () => this.#hosts.connect(connection))
       if (this.#closed) throw new Error('the pool is closed')
       this.#connections.add(connection)
       for (const other of this.#connections) if (other.url !== connection.url) this.#retire(other)
     } catch (error) {
       this.#pausedUntil = performance.now() + PAUSE_MS
-      if (this.#hosts.mustTakeWrites || isTimeout(error)) this.#lookout.waitForServer()
+      if (this.#hosts.mustTakeWrites || isTimeout(error)) this.#monitor.waitForServer()
       this.#abandon(connection)
       if (this.#connections.size + this.#opening.size === 1) this.#failWaiting(error)
     } finally {
@@ -280,7 +286,7 @@ export class Pool {
 
   #abandon(connection: PooledConnection): void {
     const { isClosed, backend } = connection
-    if (!isClosed && backend !== undefined) this.#lookout.watch(backend)
+    if (!isClosed && backend !== undefined) this.#monitor.watch(backend)
     connection.giveUp()
   }
 
@@ -310,7 +316,7 @@ export class Pool {
     const open = [...this.#connections]
     this.#connections.clear()
     this.#failWaiting(unavailable(this.#whyNone()))
-    await Promise.all([...open.map((connection) => connection.close()), this.#lookout.close()])
+    await Promise.all([...open.map((connection) => connection.close()), this.#monitor.close()])
   }
 }
 

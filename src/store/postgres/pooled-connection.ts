@@ -11,7 +11,7 @@ export interface Result extends ReadonlyArray<Row> {
 }
 
 /** How to connect. */
-export interface Manner {
+export interface ConnectionOptions {
   readonly limits: Limits
   /** Settings of every connection. */
   readonly settings: Readonly<Record<string, string | number>>
@@ -28,7 +28,7 @@ export const BACKEND = `a.pid::text || ' ' || extract(epoch FROM a.backend_start
 const OPENED = `SELECT ${BACKEND}, current_setting('transaction_read_only') FROM pg_stat_get_activity(pg_backend_pid()) a`
 
 /** How long it may take to find the right host and connect to it. */
-export function openingMs({ limits }: Manner): number {
+export function openingMs({ limits }: ConnectionOptions): number {
   return 2 * (limits.connectMs + GRACE_MS)
 }
 
@@ -41,7 +41,7 @@ export interface PoolEvents {
 }
 
 /** A statement that was sent and has no answer yet. */
-interface Flight {
+interface PendingStatement {
   /** How long the server may take for it, once the statements before it are done. */
   readonly patience: number
   /** When its caller stops waiting, whatever happens to it. */
@@ -64,16 +64,16 @@ export class PooledConnection {
   #sql: SQL | undefined
   #handle: ReservedSQL | undefined
   #closed = false
-  readonly #flights: Flight[] = []
+  readonly #pending: PendingStatement[] = []
   /** Since when the server works on the first statement. */
   #since = 0
-  readonly #manner: Manner
+  readonly #options: ConnectionOptions
   readonly #events: PoolEvents
   /** The transaction that waits for all earlier answers. */
   #next: { readonly until: number; take(): void; fail(error: unknown): void } | undefined
 
-  constructor(manner: Manner, events: PoolEvents = {}) {
-    this.#manner = manner
+  constructor(options: ConnectionOptions, events: PoolEvents = {}) {
+    this.#options = options
     this.#events = events
   }
 
@@ -94,12 +94,12 @@ export class PooledConnection {
 
   /** The number of statements without an answer. */
   get load(): number {
-    return this.#flights.length
+    return this.#pending.length
   }
 
   /** How long the server has worked on the current statement. */
   busyFor(now: number): number {
-    return this.#flights.length === 0 ? 0 : now - this.#since
+    return this.#pending.length === 0 ? 0 : now - this.#since
   }
 
   get isClosed(): boolean {
@@ -118,7 +118,7 @@ export class PooledConnection {
   }
 
   #client(url: string): SQL {
-    const { limits, settings } = this.#manner
+    const { limits, settings } = this.#options
     return new SQL({
       url,
       max: 1,
@@ -153,14 +153,14 @@ export class PooledConnection {
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const began = performance.now()
-      const flight: Flight = { patience, until, fail: reject }
-      if (this.#flights.length === 0) this.#since = began
-      this.#flights.push(flight)
+      const pending: PendingStatement = { patience, until, fail: reject }
+      if (this.#pending.length === 0) this.#since = began
+      this.#pending.push(pending)
       const landed = () => {
         this.#since = performance.now()
-        if (text !== undefined) this.#manner.slow?.took(text, this.#since - began)
-        this.#flights.splice(this.#flights.indexOf(flight), 1)
-        if (this.#flights.length > 0) return
+        if (text !== undefined) this.#options.slow?.took(text, this.#since - began)
+        this.#pending.splice(this.#pending.indexOf(pending), 1)
+        if (this.#pending.length > 0) return
         if (this.#next === undefined) this.#events.onIdle?.()
         else this.#next.take()
       }
@@ -181,7 +181,7 @@ export class PooledConnection {
   /** Waits until everything sent before is answered. */
   async idle(until: number): Promise<void> {
     if (this.#closed) throw closed()
-    if (this.#flights.length === 0) return
+    if (this.#pending.length === 0) return
     try {
       await new Promise<void>((take, fail) => {
         this.#next = { until, take, fail }
@@ -193,10 +193,10 @@ export class PooledConnection {
 
   /** Fails callers who have waited long enough. True if the server should have answered long ago. */
   isStuck(now: number): boolean {
-    const waiting = this.#next === undefined ? this.#flights : [...this.#flights, this.#next]
+    const waiting = this.#next === undefined ? this.#pending : [...this.#pending, this.#next]
     for (const { until, fail } of waiting)
       if (now > until) fail(unavailable(new Error('no answer from the database in time')))
-    const [first] = this.#flights
+    const [first] = this.#pending
     return first !== undefined && this.busyFor(now) > first.patience + GRACE_MS
   }
 
@@ -204,7 +204,7 @@ export class PooledConnection {
   giveUp(): void {
     this.#closed = true
     const error = unavailable(new Error('no answer from the database in time, its connection was given up'))
-    for (const { fail } of this.#flights) fail(error)
+    for (const { fail } of this.#pending) fail(error)
     this.#next?.fail(error)
     this.#sql?.close({ timeout: 0 }).catch(() => {})
   }

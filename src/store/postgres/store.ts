@@ -1,6 +1,6 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
 import { nextTurn, refuseAbandoned } from '../abandoned.ts'
-import { type Ask, NOTHING, type Single, type Work } from '../act.ts'
+import { NOTHING, type SingleRequest, type StoreRequest, type Work } from '../act.ts'
 import type { Params, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -13,7 +13,7 @@ import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
 import { meaningOf, unavailable } from './errors.ts'
 import { Horizon } from './horizon.ts'
-import { Notices } from './notices.ts'
+import { Notifications } from './notifications.ts'
 import { type Connection, Pool } from './pool.ts'
 import type { Result } from './pooled-connection.ts'
 import {
@@ -44,7 +44,7 @@ export class PostgresStore implements Store {
   #generation = Number.MAX_SAFE_INTEGER
   readonly #statistics: Statistics
   readonly #horizon: Horizon
-  readonly #notices: Notices
+  readonly #notifications: Notifications
   #recent: number | undefined
   #watch: Timer | undefined
 
@@ -53,7 +53,7 @@ export class PostgresStore implements Store {
     this.#pool = pool
     this.#statistics = new Statistics(pool)
     this.#horizon = new Horizon(pool)
-    this.#notices = new Notices(pool)
+    this.#notifications = new Notifications(pool)
     const ddl = ddlOf({ bytewise: /CockroachDB/.test(version) })
     this.structure = structureOf({ pool, place, ddl, limits: migrationLimits(theirs) })
   }
@@ -80,7 +80,7 @@ export class PostgresStore implements Store {
     const watch = () => {
       this.#look().catch(() => {})
       this.#statistics.refresh().catch(() => {})
-      this.#notices.look().catch(() => {})
+      this.#notifications.checkListeners().catch(() => {})
       this.#settle().catch(() => {})
     }
     this.#watch = setInterval(watch, WATCH_MS)
@@ -100,7 +100,7 @@ export class PostgresStore implements Store {
   }
 
   onCommit(heard: () => void): () => void {
-    return this.#notices.add(heard)
+    return this.#notifications.add(heard)
   }
 
   /** Checks whether another server has migrated the data. */
@@ -139,7 +139,7 @@ export class PostgresStore implements Store {
         refuseAbandoned(signal)
         const outcome = await this.#attempt(steps, { ...params, $generation: this.#generation }, signal)
         if (outcome.done) {
-          this.#notices.committed()
+          this.#notifications.committed()
           return outcome
         }
         // The fence may be the reason for the refusal.
@@ -178,7 +178,7 @@ export class PostgresStore implements Store {
           refuseAbandoned(signal)
           return { result, commit: true }
         })
-        this.#notices.committed()
+        this.#notifications.committed()
         return done
       } catch (error) {
         if (meaningOf(error).kind !== 'again') throw failureOf(error)
@@ -194,15 +194,16 @@ export class PostgresStore implements Store {
     return next.value
   }
 
-  async #reply(ask: Ask, connection: Connection): Promise<Outcome> {
-    if (ask.kind === 'read') return { done: true, rows: await connection.query(ask.statement, ask.params) }
-    if (ask.kind === 'together') {
-      ask.outcomes.push(...(await this.#replyTogether(ask.asks, connection)))
+  async #reply(request: StoreRequest, connection: Connection): Promise<Outcome> {
+    if (request.kind === 'read')
+      return { done: true, rows: await connection.query(request.statement, request.params) }
+    if (request.kind === 'together') {
+      request.outcomes.push(...(await this.#replyTogether(request.requests, connection)))
       return NOTHING
     }
     for (let tries = 1; ; tries++) {
-      const params = { ...ask.params, $generation: this.#generation }
-      const outcome = await runWithin(ask.steps, params, connection)
+      const params = { ...request.params, $generation: this.#generation }
+      const outcome = await runWithin(request.steps, params, connection)
       if (outcome.done) return outcome
       // On this same connection: all others may be taken by callers that wait as we would.
       await this.#look(connection)
@@ -212,13 +213,13 @@ export class PostgresStore implements Store {
   }
 
   /** Sends all before the first answer. If one fails, they run again one by one to find out which. */
-  async #replyTogether(asks: readonly Single[], connection: Connection): Promise<Outcome[]> {
+  async #replyTogether(requests: readonly SingleRequest[], connection: Connection): Promise<Outcome[]> {
     const more = { $generation: this.#generation }
-    const sent = asks.map((ask) => onlyStepOf(ask, more))
+    const sent = requests.map((request) => onlyStepOf(request, more))
     const outcomes = sent.every((one) => one !== undefined) ? await sendTogether(sent, connection) : undefined
     if (outcomes !== undefined) return outcomes
     const inTurn: Outcome[] = []
-    for (const ask of asks) inTurn.push(await this.#reply(ask, connection))
+    for (const request of requests) inTurn.push(await this.#reply(request, connection))
     return inTurn
   }
 
@@ -260,7 +261,7 @@ export class PostgresStore implements Store {
 
   async close(): Promise<void> {
     clearInterval(this.#watch)
-    await this.#notices.close()
+    await this.#notifications.close()
     await this.#pool.close()
   }
 }
@@ -278,13 +279,13 @@ async function lookAt(url: string, limits: Limits): Promise<ServerAbout> {
 
 async function runAll(steps: readonly Step[], params: Params, connection: Connection): Promise<Outcome> {
   let last: Outcome = { done: true, rows: [] }
-  for (const flight of flightsOf(steps)) {
-    // A whole flight is sent before the first answer. The first error counts.
+  for (const roundTrip of roundTripsOf(steps)) {
+    // All statements of a round trip are sent before the first answer. The first error counts.
     const answers = await Promise.allSettled(
-      flight.map(({ statement }) => connection.query(statement, params)),
+      roundTrip.map(({ statement }) => connection.query(statement, params)),
     )
     for (const [at, answer] of answers.entries()) {
-      const step = flight[at]
+      const step = roundTrip[at]
       if (step === undefined) continue
       if (answer.status === 'rejected') throw answer.reason
       if (step.notes) for (const [type, ids] of answer.value) params[notedAs(type)] = ids ?? null
@@ -314,11 +315,13 @@ interface Sent {
 }
 
 /** The request as one step, if it is a single statement. */
-function onlyStepOf(ask: Single, more: Params): Sent | undefined {
-  if (ask.kind === 'read')
-    return { step: { name: 'read', statement: ask.statement, expect: 'any' }, params: ask.params }
-  const [step, ...others] = ask.steps
-  return step === undefined || others.length > 0 ? undefined : { step, params: { ...ask.params, ...more } }
+function onlyStepOf(request: SingleRequest, more: Params): Sent | undefined {
+  if (request.kind === 'read')
+    return { step: { name: 'read', statement: request.statement, expect: 'any' }, params: request.params }
+  const [step, ...others] = request.steps
+  return step === undefined || others.length > 0
+    ? undefined
+    : { step, params: { ...request.params, ...more } }
 }
 
 /** Undefined if one of them is refused. Then none of them has an effect. */
@@ -340,13 +343,13 @@ async function sendTogether(sent: readonly Sent[], connection: Connection): Prom
 }
 
 /** Groups steps that need not wait for each other: only notes must exist before they are bound. */
-function flightsOf(steps: readonly Step[]): Step[][] {
-  const flights: Step[][] = [[]]
+function roundTripsOf(steps: readonly Step[]): Step[][] {
+  const roundTrips: Step[][] = [[]]
   for (const step of steps) {
-    flights.at(-1)?.push(step)
-    if (step.notes) flights.push([])
+    roundTrips.at(-1)?.push(step)
+    if (step.notes) roundTrips.push([])
   }
-  return flights.filter((flight) => flight.length > 0)
+  return roundTrips.filter((roundTrip) => roundTrip.length > 0)
 }
 
 function outcomeOf({ name, expect }: Step, result: Result): Outcome {

@@ -1,5 +1,5 @@
 import { Failure, StartError } from '../../errors.ts'
-import { refuseForeign } from '../migration/memory.ts'
+import { refuseForeign } from '../migration/metadata.ts'
 import type { DatabaseSession, Ddl, Structure } from '../migration/structure.ts'
 import { compile, count, type Sql, type Statement, sql } from '../sql.ts'
 import { arraysOf, insertRows } from './ddl.ts'

@@ -17,7 +17,7 @@ export function openDatabase(path: string): Database {
     if (path !== MEMORY) prepareFile(path)
     const database = new Database(path, { readwrite: true, create: true, strict: true })
     for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
-    // From here on nobody waits inside of SQLite, which would block the whole process: see patience.ts.
+    // From here on nobody waits inside of SQLite, which would block the whole process: see busy-retry.ts.
     database.run('PRAGMA busy_timeout = 0')
     database.function('takeback_matches', { deterministic: true, directOnly: true }, matches)
     defineFunctions(database)

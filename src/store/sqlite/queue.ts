@@ -1,6 +1,6 @@
+import { PAUSE_MS } from './busy-retry.ts'
 import { isBusy } from './errors.ts'
 import type { GroupVerdict, Waiting } from './group.ts'
-import { PAUSE_MS } from './patience.ts'
 import { BUSY_MS } from './pragmas.ts'
 
 interface Queued extends Waiting {

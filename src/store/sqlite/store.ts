@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { Failure, outdated } from '../../errors.ts'
 import type { Soon } from '../../soon.ts'
 import { refuseAbandoned } from '../abandoned.ts'
-import { type Ask, NOTHING, type Work } from '../act.ts'
+import { NOTHING, type StoreRequest, type Work } from '../act.ts'
 import type { Params, Row } from '../dialect.ts'
 import { MEMORY } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -11,6 +11,7 @@ import { SlowStatements } from '../slow-statements.ts'
 import type { Statement } from '../sql.ts'
 import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
+import { retryWhileBusy } from './busy-retry.ts'
 import { dialect } from './dialect.ts'
 import { isBusy, meaningOf, unavailable } from './errors.ts'
 import { lastSeq, suspect } from './files.ts'
@@ -18,7 +19,6 @@ import { GroupCommit, type GroupVerdict, type Waiting } from './group.ts'
 import { JournalTime } from './journal-time.ts'
 import { Mark } from './mark.ts'
 import { checkpoint, checkpointWhenLarge, closeDatabase, LOG_BYTES, openDatabase } from './open.ts'
-import { patiently } from './patience.ts'
 import { HERE, Placement, type ReadPlacement } from './placement.ts'
 import { figuresOf, probeFile, probeLock } from './probe.ts'
 import { WriteQueue } from './queue.ts'
@@ -168,7 +168,7 @@ export class SqliteStore implements Store {
   /** Retries work that locks of other processes prevent. */
   async #whenFree<T>(work: () => T | Promise<T>): Promise<T> {
     try {
-      return await patiently(work)
+      return await retryWhileBusy(work)
     } catch (error) {
       throw this.#failed(error)
     }
@@ -350,11 +350,11 @@ export class SqliteStore implements Store {
     return next.value
   }
 
-  #reply(ask: Ask, at: string): Outcome {
-    if (ask.kind === 'write') return this.#runWithin(ask.steps, ask.params, at)
-    if (ask.kind === 'read')
-      return { done: true, rows: this.#statements.execute(ask.statement, ask.params).rows }
-    for (const one of ask.asks) ask.outcomes.push(this.#reply(one, at))
+  #reply(request: StoreRequest, at: string): Outcome {
+    if (request.kind === 'write') return this.#runWithin(request.steps, request.params, at)
+    if (request.kind === 'read')
+      return { done: true, rows: this.#statements.execute(request.statement, request.params).rows }
+    for (const one of request.requests) request.outcomes.push(this.#reply(one, at))
     return NOTHING
   }
 

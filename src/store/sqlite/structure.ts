@@ -5,10 +5,10 @@ import type { Bound, Params } from '../dialect.ts'
 import type { DatabaseSession, Ddl, Structure } from '../migration/structure.ts'
 import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
+import { retryWhileBusy } from './busy-retry.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
 import { meaningOf } from './errors.ts'
 import { inspect } from './inspect.ts'
-import { patiently } from './patience.ts'
 import { dropSearch, makeSearch } from './search.ts'
 import { bindParams } from './statements.ts'
 
@@ -89,7 +89,7 @@ async function inTransaction<T>(
 
 /** Waits without blocking the process, since the other migration may be in this one. */
 async function beginAlone(database: Database): Promise<void> {
-  await patiently(() => database.run('BEGIN IMMEDIATE'), PATIENCE_MS)
+  await retryWhileBusy(() => database.run('BEGIN IMMEDIATE'), PATIENCE_MS)
 }
 
 function bound(source: Sql, params: Params): { text: string; values: Bound[] } {

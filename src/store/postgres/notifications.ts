@@ -7,7 +7,7 @@ import type { Pool } from './pool.ts'
 const CHANNEL = 'takeback_journal'
 /** The application name of listening connections, followed by a name of their process. */
 const LISTENER = 'takeback listener '
-/** How long a notice waits for more commits to share it. */
+/** How long a notification waits for more commits to share it. */
 const GATHER_MS = 20
 
 const NOTIFY = compile(sql`SELECT pg_notify(${param('$channel')}, '')`, dialect.placeholder)
@@ -18,11 +18,11 @@ const OTHERS = compile(
 )
 
 /**
- * Tells other instances about commits, and hears about theirs. A notice is sent after the commit: inside of it, commits
- * would wait for each other. It is sent only while other instances listen, which is checked once in a while. All of
- * this may fail, and behind some poolers always does, so listeners also look without a notice.
+ * Tells other instances about commits, and hears about theirs. A notification is sent after the commit: inside of it,
+ * commits would wait for each other. It is sent only while other instances listen, which is checked once in a while.
+ * All of this may fail, and behind some poolers always does, so listeners also look without a notification.
  */
-export class Notices {
+export class Notifications {
   readonly #pool: Pool
   readonly #own = LISTENER + randomBytes(6).toString('hex')
   readonly #listeners = new Set<() => void>()
@@ -36,18 +36,18 @@ export class Notices {
     this.#pool = pool
   }
 
-  add(heard: () => void): () => void {
-    this.#listeners.add(heard)
-    this.look().catch(() => {})
+  add(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    this.checkListeners().catch(() => {})
     return () => {
-      this.#listeners.delete(heard)
-      if (this.#listeners.size === 0) this.#hangUp()
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#disconnect()
     }
   }
 
   /** To be called after a commit of this process. */
   committed(): void {
-    if (this.#listeners.size > 0) this.#tell()
+    if (this.#listeners.size > 0) this.#notifyListeners()
     if (!this.#othersListen || this.#timer !== undefined) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
@@ -57,7 +57,7 @@ export class Notices {
   }
 
   /** Checks who listens, and whether our own connection leads to the right host. */
-  async look(): Promise<void> {
+  async checkListeners(): Promise<void> {
     if (this.#listeners.size > 0) await this.#listen()
     const rows = await this.#pool.query(OTHERS, { $prefix: LISTENER, $own: this.#own })
     this.#othersListen = rows.length > 0
@@ -68,24 +68,24 @@ export class Notices {
     this.#opening = true
     try {
       if (this.#open !== undefined && this.#open.url === (await this.#pool.url())) return
-      this.#hangUp()
+      this.#disconnect()
       const opened = await this.#pool.client(this.#own)
       this.#open = opened
-      await opened.sql.listen(CHANNEL, () => this.#tell())
-      if (this.#listeners.size === 0 || this.#closed) this.#hangUp()
+      await opened.sql.listen(CHANNEL, () => this.#notifyListeners())
+      if (this.#listeners.size === 0 || this.#closed) this.#disconnect()
     } catch (error) {
-      this.#hangUp()
+      this.#disconnect()
       throw error
     } finally {
       this.#opening = false
     }
   }
 
-  #tell(): void {
-    for (const heard of this.#listeners) heard()
+  #notifyListeners(): void {
+    for (const listener of this.#listeners) listener()
   }
 
-  #hangUp(): void {
+  #disconnect(): void {
     this.#open?.sql.close({ timeout: 0 }).catch(() => {})
     this.#open = undefined
   }
@@ -94,6 +94,6 @@ export class Notices {
     this.#closed = true
     clearTimeout(this.#timer)
     this.#listeners.clear()
-    this.#hangUp()
+    this.#disconnect()
   }
 }

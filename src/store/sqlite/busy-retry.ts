@@ -9,7 +9,7 @@ import { BUSY_MS } from './pragmas.ts'
 export const PAUSE_MS = 2
 
 /** Retries while another process has the lock. It waits in the event loop, so that everything else goes on. */
-export async function patiently<T>(work: () => T, ms = BUSY_MS): Promise<T> {
+export async function retryWhileBusy<T>(work: () => T, ms = BUSY_MS): Promise<T> {
   for (const until = performance.now() + ms; ; await Bun.sleep(PAUSE_MS))
     try {
       return work()

@@ -1,8 +1,15 @@
 import type { Hosts } from './hosts.ts'
-import { BACKEND, GRACE_MS, type Manner, openingMs, PooledConnection, within } from './pooled-connection.ts'
+import {
+  BACKEND,
+  type ConnectionOptions,
+  GRACE_MS,
+  openingMs,
+  PooledConnection,
+  within,
+} from './pooled-connection.ts'
 
 /** The pause between two looks. */
-const LOOK_MS = 250
+const CHECK_MS = 250
 
 /**
  * Terminates the abandoned connections that still exist, and returns them. A commit that waits for a standby is left
@@ -19,21 +26,21 @@ const END = {
  * they are gone, and it is told to end them. That takes one extra connection, for just that long. It is also the only
  * one that tries to connect after an attempt got no answer.
  */
-export class Lookout {
+export class ServerMonitor {
   readonly #hosts: Hosts
-  readonly #manner: Manner
+  readonly #options: ConnectionOptions
   readonly #onChange: () => void
   readonly #held = new Set<string>()
-  /** The lookout's own abandoned connections. Nothing waits for them, but they are ended with the others. */
+  /** The monitor's own abandoned connections. Nothing waits for them, but they are ended with the others. */
   readonly #own = new Set<string>()
   #away = false
   #running = false
   #stopped = false
   #connection: PooledConnection | undefined
 
-  constructor(hosts: Hosts, manner: Manner, onChange: () => void) {
+  constructor(hosts: Hosts, options: ConnectionOptions, onChange: () => void) {
     this.#hosts = hosts
-    this.#manner = manner
+    this.#options = options
     this.#onChange = onChange
   }
 
@@ -69,19 +76,19 @@ export class Lookout {
 
   async #run(): Promise<void> {
     while ((this.#held.size > 0 || this.#away) && !this.#stopped) {
-      await this.#look().catch(() => this.#giveUp())
+      await this.#check().catch(() => this.#giveUp())
       this.#onChange()
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref())
+      await new Promise((resolve) => setTimeout(resolve, CHECK_MS).unref())
     }
     await this.#connection?.close()
     this.#connection = undefined
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const connection = await this.#connect()
     const backends = [...this.#held, ...this.#own]
     const asked = connection.run(END, { backends: `{${backends.map((one) => `"${one}"`).join(',')}}` })
-    const rows = await within(this.#manner.limits.statementMs + GRACE_MS, asked)
+    const rows = await within(this.#options.limits.statementMs + GRACE_MS, asked)
     const there = new Set(rows.map(([backend]) => String(backend)))
     for (const backend of backends)
       if (!there.has(backend)) for (const all of [this.#held, this.#own]) all.delete(backend)
@@ -90,8 +97,8 @@ export class Lookout {
 
   async #connect(): Promise<PooledConnection> {
     if (this.#connection?.isClosed === false) return this.#connection
-    this.#connection = new PooledConnection(this.#manner)
-    await within(openingMs(this.#manner), this.#hosts.connect(this.#connection))
+    this.#connection = new PooledConnection(this.#options)
+    await within(openingMs(this.#options), this.#hosts.connect(this.#connection))
     return this.#connection
   }
 

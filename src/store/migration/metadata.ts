@@ -19,7 +19,7 @@ export const CUT = 'cut '
 export const [SERVED, AHEAD, MARKS] = ['served', 'ahead', 'marks'] as const
 
 /** The metadata of a database, in `takeback_meta`. */
-export interface Memory {
+export interface Metadata {
   readonly format: number
   readonly tables: readonly Table[]
   /** Counts the changes of the structure. `since`: the last change that former declarations do not work with. */
@@ -29,7 +29,7 @@ export interface Memory {
   readonly past: readonly string[]
 }
 
-export const fresh: Memory = {
+export const emptyMetadata: Metadata = {
   format: FORMAT,
   tables: [],
   generation: 0,
@@ -39,50 +39,56 @@ export const fresh: Memory = {
 }
 
 /** Reads the metadata; undefined if the database is new. */
-export async function recall(structure: Structure, session: DatabaseSession): Promise<Memory | undefined> {
-  const told = await refuseForeign(structure, session)
-  if (!told.has('format')) return undefined
-  const format = Number(told.get('format'))
+export async function readMetadata(
+  structure: Structure,
+  session: DatabaseSession,
+): Promise<Metadata | undefined> {
+  const meta = await refuseForeign(structure, session)
+  if (!meta.has('format')) return undefined
+  const format = Number(meta.get('format'))
   if (format > FORMAT)
     throw new StartError(
       `The database ${structure.place} was written by a newer Takeback (format ${format}; this one reads ${FORMAT}): update Takeback.`,
     )
-  if (told.has(COPYING))
+  if (meta.has(COPYING))
     throw new StartError(
       `The database ${structure.place} is an incomplete copy: run "takeback copy" again, which starts over.`,
     )
   return {
     format,
-    tables: JSON.parse(told.get('schema') ?? '[]') as Table[],
-    generation: Number(told.get('generation') ?? 0),
-    since: Number(told.get('since') ?? 0),
-    fingerprint: told.get('fingerprint') ?? '',
-    past: JSON.parse(told.get('past') ?? '[]') as string[],
+    tables: JSON.parse(meta.get('schema') ?? '[]') as Table[],
+    generation: Number(meta.get('generation') ?? 0),
+    since: Number(meta.get('since') ?? 0),
+    fingerprint: meta.get('fingerprint') ?? '',
+    past: JSON.parse(meta.get('past') ?? '[]') as string[],
   }
 }
 
 export async function makeOwnTables({ ddl }: Structure, session: DatabaseSession): Promise<void> {
   for (const source of createOwnTables(ddl)) await session.run(source)
-  await tell(session, 'format', String(FORMAT))
+  await writeMetaValue(session, 'format', String(FORMAT))
 }
 
 /** Upgrades Takeback's own tables to the current format. */
 export async function upgrade(
   { ddl }: Structure,
   session: DatabaseSession,
-  { format }: Memory,
+  { format }: Metadata,
 ): Promise<void> {
   if (format === FORMAT) return
   for (const source of upgradeOwnTables(ddl, format)) await session.run(source)
-  await tell(session, 'format', String(FORMAT))
+  await writeMetaValue(session, 'format', String(FORMAT))
 }
 
-export async function remember(session: DatabaseSession, memory: Omit<Memory, 'format'>): Promise<void> {
-  await tell(session, 'schema', JSON.stringify(memory.tables))
-  await tell(session, 'generation', String(memory.generation))
-  await tell(session, 'since', String(memory.since))
-  await tell(session, 'fingerprint', memory.fingerprint)
-  await tell(session, 'past', JSON.stringify(memory.past))
+export async function writeMetadata(
+  session: DatabaseSession,
+  metadata: Omit<Metadata, 'format'>,
+): Promise<void> {
+  await writeMetaValue(session, 'schema', JSON.stringify(metadata.tables))
+  await writeMetaValue(session, 'generation', String(metadata.generation))
+  await writeMetaValue(session, 'since', String(metadata.since))
+  await writeMetaValue(session, 'fingerprint', metadata.fingerprint)
+  await writeMetaValue(session, 'past', JSON.stringify(metadata.past))
 }
 
 /** The metadata that copies take along: key, value. */
@@ -95,17 +101,17 @@ export async function readCarried(session: DatabaseSession): Promise<[key: strin
 }
 
 /** The metadata under a key; undefined if there is none. */
-export async function metaValue(session: DatabaseSession, key: string): Promise<string | undefined> {
+export async function readMetaValue(session: DatabaseSession, key: string): Promise<string | undefined> {
   const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
   return row === undefined ? undefined : String(row[0])
 }
 
-async function readMeta(session: DatabaseSession): Promise<Map<string, string>> {
+async function readAllMeta(session: DatabaseSession): Promise<Map<string, string>> {
   const rows = await session.all(sql`SELECT "key", "value" FROM "takeback_meta"`)
   return new Map(rows.map(([key, value]) => [String(key), String(value)]))
 }
 
-export async function tell(session: DatabaseSession, key: string, value: string): Promise<void> {
+export async function writeMetaValue(session: DatabaseSession, key: string, value: string): Promise<void> {
   const params: Params = { $key: key, $value: value }
   await session.run(
     sql`INSERT INTO "takeback_meta" ("key", "value") VALUES (${param('$key')}, ${param('$value')})
@@ -120,8 +126,8 @@ export async function refuseForeign(
   session: DatabaseSession,
 ): Promise<ReadonlyMap<string, string>> {
   const tables = (await session.all(ddl.tables)).map(([name]) => String(name))
-  const told = tables.includes('takeback_meta') ? await readMeta(session) : new Map<string, string>()
-  if (!told.has('format') && tables.some((name) => name !== 'takeback_meta'))
+  const meta = tables.includes('takeback_meta') ? await readAllMeta(session) : new Map<string, string>()
+  if (!meta.has('format') && tables.some((name) => name !== 'takeback_meta'))
     throw new StartError(`The database ${place} has tables that are not Takeback's: name another database.`)
-  return told
+  return meta
 }

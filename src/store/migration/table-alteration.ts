@@ -2,7 +2,7 @@ import type { Column, Table } from '../tables.ts'
 import type { Draft } from './draft.ts'
 
 /** A table as it is, the table as it should be, and the draft of the changes. */
-export interface Altering {
+export interface TableAlteration {
   readonly old: Table
   readonly table: Table
   readonly draft: Draft

@@ -144,7 +144,7 @@ function tallyOf(errors: Errors): { kept: number; more: number } {
  * Adds a failure. Returns undefined, so that a check can end with it. Past the limit failures are only counted. Then
  * neither the path is shortened nor the sentence made, so even long ones cost nothing.
  */
-export function note(errors: Errors, path: string, sentence: string | (() => string)): undefined {
+export function addError(errors: Errors, path: string, sentence: string | (() => string)): undefined {
   const tally = tallyOf(errors)
   if (tally.kept >= budget.failures) {
     tally.more++
@@ -161,8 +161,8 @@ export function note(errors: Errors, path: string, sentence: string | (() => str
 }
 
 /** Adds all failures of another `Errors`. */
-export function noteAll(errors: Errors, others: Errors): void {
-  for (const [path, sentences] of others) for (const one of sentences) note(errors, path, one)
+export function addErrors(errors: Errors, others: Errors): void {
+  for (const [path, sentences] of others) for (const one of sentences) addError(errors, path, one)
   tallyOf(errors).more += tallyOf(others).more
 }
 
@@ -250,8 +250,8 @@ export function invalid(errors: Errors): Failure {
 export function placed(failure: Failure, at: number): Failure {
   const errors: Errors = new Map()
   for (const [path, sentences] of failure.errors ?? [])
-    for (const one of sentences) note(errors, path === '' ? `${at}` : `${at}.${path}`, one)
-  if (errors.size === 0) note(errors, `${at}`, failure.message)
+    for (const one of sentences) addError(errors, path === '' ? `${at}` : `${at}.${path}`, one)
+  if (errors.size === 0) addError(errors, `${at}`, failure.message)
   if (failure.errors !== undefined) tallyOf(errors).more += tallyOf(failure.errors).more
   return new Failure(failure.code, {
     errors,

@@ -25,7 +25,7 @@ const allowed: Readonly<Record<string, string>> = {
   'cli/trash.ts': 'times that people type',
   'clock.ts': 'hasPassed',
   'journal/feed.ts': 'shown to people: how far a reader is behind',
-  'live/teller.ts': '`now` in rules',
+  'live/event-reader.ts': '`now` in rules',
   'observe/log.ts': 'the log',
   'observe/request-figures.ts': 'shown to people: when requests came',
   'store/backup/keep.ts': 'held against the times of files',

@@ -121,7 +121,7 @@ export class AccessKeys {
     return this.#statements.endAll
   }
 
-  /** Notes that a key is in use, once every few minutes. No request waits for it. */
+  /** Records that a key is in use, once every few minutes. No request waits for it. */
   see(id: number): void {
     const known = this.#used.get(id)
     if (known !== undefined && performance.now() - known < USED_MS) return

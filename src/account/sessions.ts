@@ -83,7 +83,7 @@ export class Sessions {
   async start(owner: SessionOwner, session: Session, how: SessionKind, visitor: Visitor): Promise<void> {
     const steps = [this.#hold(owner.entity), ...this.#statements.start]
     await this.#store.write(steps, this.#rowOf(owner, session, { how, visitor }))
-    this.#noteSeen(session.id)
+    this.#recordSeen(session.id)
   }
 
   /** Replaces a token by the next one. False if it or its session has ended. Of many at once, one succeeds. */
@@ -147,17 +147,17 @@ export class Sessions {
   }
 
   /**
-   * Notes that a session is in use, once every few minutes. No request waits for it. If it fails, the use is noted a
-   * few minutes later.
+   * Records that a session is in use, once every few minutes. No request waits for it. If it fails, the use is recorded
+   * a few minutes later.
    */
   see({ id }: Session): void {
     const known = this.#seen.get(id)
     if (known !== undefined && performance.now() - known < SEEN_MS) return
-    this.#noteSeen(id)
+    this.#recordSeen(id)
     this.#store.write(this.#statements.see, { $session: id }).catch(() => {})
   }
 
-  #noteSeen(session: string): void {
+  #recordSeen(session: string): void {
     if (this.#seen.size >= KNOWN_MAX) this.#seen.clear()
     this.#seen.set(session, performance.now())
   }

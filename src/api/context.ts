@@ -25,9 +25,9 @@ import { Failure } from '../errors.ts'
 import type { Cursors } from '../journal/cursors.ts'
 import type { Feed } from '../journal/feed.ts'
 import type { UpcasterOf } from '../journal/upcast.ts'
+import type { EventReader } from '../live/event-reader.ts'
 import type { Hub } from '../live/hub.ts'
 import type { Positions } from '../live/positions.ts'
-import type { Teller } from '../live/teller.ts'
 import type { Mailer, MailSettings } from '../mail/mailer.ts'
 import type { Observer } from '../observe/observer.ts'
 import type { RequestFigures } from '../observe/request-figures.ts'
@@ -130,7 +130,7 @@ export interface PastPiece {
   /** Converts positions in the journal to and from the form that callers have. */
   readonly positions: Positions
   /** Computes what callers see of changes, and tells those who listen. */
-  readonly teller: Teller
+  readonly eventReader: EventReader
   readonly hub: Hub
   /** Converts old versions of a type to the present form. */
   readonly upcasterOf: UpcasterOf

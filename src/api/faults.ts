@@ -5,9 +5,9 @@ import { yes } from '../declare/cel/expression.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { faultOfOwn } from '../declare/fields/password.ts'
 import type { EntityCheck } from '../declare/model.ts'
-import { type Errors, invalid, isOverfull, note } from '../errors.ts'
+import { addError, type Errors, invalid, isOverfull } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { noteBroken } from '../plan/condition/checks.ts'
+import { addBrokenCheck } from '../plan/condition/checks.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { WritePlan } from '../plan/write/write.ts'
@@ -16,8 +16,8 @@ import type { Params } from '../store/dialect.ts'
 import { askedBy, refusal } from './context.ts'
 import { valueAt } from './write/merge.ts'
 
-/** Notes the failures that only the database finds: references to nothing, taken values, failing checks. */
-export function* noteFaults(
+/** Adds the errors that only the database finds: references to nothing, taken values, failing checks. */
+export function* addFaults(
   plan: Plan,
   actor: Actor,
   { params, self, manner, errors }: Pick<Faulty, 'params' | 'self' | 'manner' | 'errors'>,
@@ -27,7 +27,7 @@ export function* noteFaults(
   const broken = yield* brokenBy(plan, actor, { params, self, manner, errors })
   writes.explain(yield* read(writes.faults(known), known), errors)
   forgetConsequences(plan, actor, errors)
-  for (const check of broken) noteBroken(errors, check, { type: plan.type, disclosure })
+  for (const check of broken) addBrokenCheck(errors, check, { type: plan.type, disclosure })
 }
 
 /** If the server makes a value from a reference to nothing, the value is missing only because of that. */
@@ -84,7 +84,7 @@ export function takenAwayIn(guarded: readonly string[], body: unknown): readonly
   })
 }
 
-/** After a refused write: throws if a rule is the reason, and notes the fields that the caller may not set. */
+/** After a refused write: throws if a rule is the reason. Adds errors for fields that the caller may not set. */
 export function* refuseForbidden(
   plan: Plan,
   actor: Actor,
@@ -102,7 +102,7 @@ export function* refuseForbidden(
   const [allowed, ...fields] = row
   if (Number(allowed) !== 1) throw refusal(plan, action, actor, true)
   for (const [at, path] of manner.guarded.entries())
-    if (Number(fields[at]) !== 1) note(errors, path, 'is not yours to set')
+    if (Number(fields[at]) !== 1) addError(errors, path, 'is not yours to set')
 }
 
 type Written = Parameters<WritePlan['allowed']>[1]
@@ -118,7 +118,7 @@ export function* refuseFaulty(
   if (isOverfull(errors)) throw invalid(errors)
   // What the database finds is only for callers whom the rule allows, judged by the valid part of the body.
   if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
-    yield* noteFaults(plan, actor, { params, self, manner, errors })
+    yield* addFaults(plan, actor, { params, self, manner, errors })
   throw invalid(errors)
 }
 
@@ -143,8 +143,8 @@ function* isAllowed(
   return Number(row?.[0]) === 1
 }
 
-/** Notes a password that is mostly the account's own e-mail or a well-known name. */
-export function noteOwnPassword(
+/** Adds an error for a password that is mostly the account's own e-mail or a well-known name. */
+export function addPasswordErrors(
   { type }: Plan,
   { password, email }: { password: unknown; email: unknown },
   errors: Errors,
@@ -160,7 +160,7 @@ export function noteOwnPassword(
     'takeback',
   ]
   const fault = faultOfOwn(password, own)
-  if (fault !== undefined) note(errors, 'password', fault)
+  if (fault !== undefined) addError(errors, 'password', fault)
 }
 
 /** Adds the key of the e-mail. */

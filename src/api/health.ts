@@ -53,7 +53,7 @@ export class Health {
   }
 
   /** Records the outcome of a probe. */
-  #note(message: string | null): void {
+  #record(message: string | null): void {
     const status = message === null ? 'ok' : 'failed'
     const before = this.#check
     const last = new Date().toISOString()
@@ -90,9 +90,9 @@ export class Health {
   async #ping(): Promise<void> {
     try {
       await this.#store.ping()
-      this.#note(null)
+      this.#record(null)
     } catch (error) {
-      this.#note(causeText(error))
+      this.#record(causeText(error))
       const known = error instanceof Failure && (error.code === 'unavailable' || error.code === 'outdated')
       throw known ? error : new Failure('unavailable', { cause: error, headers: RETRY_SOON })
     }

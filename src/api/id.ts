@@ -1,4 +1,4 @@
-import { type Errors, Failure, note } from '../errors.ts'
+import { addError, type Errors, Failure } from '../errors.ts'
 
 const ID = /^[1-9]\d{0,15}$/
 
@@ -8,10 +8,10 @@ export function parseId(text: string): number {
   return Number(text)
 }
 
-/** Reads the cursor of a list by id: the id of the last Entity that was shown. Notes an invalid one. */
+/** Reads the cursor of a list by id: the id of the last Entity that was shown. Adds an error if it is invalid. */
 export function openIdCursor(text: string | undefined, errors: Errors): number | undefined {
   if (text === undefined) return undefined
-  return ID.test(text) ? Number(text) : note(errors, 'cursor', 'is not a cursor of this list')
+  return ID.test(text) ? Number(text) : addError(errors, 'cursor', 'is not a cursor of this list')
 }
 
 /** Makes a page of a list by id. One item more than is shown was read. */

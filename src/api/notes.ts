@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import { type Errors, invalid, note as noteError } from '../errors.ts'
+import { addError, type Errors, invalid } from '../errors.ts'
 import type { Act, Effect, SingleRequest, StoreRequest } from '../store/act.ts'
 import { read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
@@ -20,10 +20,10 @@ export function parseNote(run: string | null, reason: string | null): Note | nul
   if (run === null && reason === null) return null
   const errors: Errors = new Map()
   if (run !== null && !isRun(run))
-    noteError(errors, RUN, `must have 1 to ${budget.runCharacters} visible ASCII characters`)
+    addError(errors, RUN, `must have 1 to ${budget.runCharacters} visible ASCII characters`)
   const decoded = reason === null ? null : decode(reason)
   if (decoded === undefined)
-    noteError(errors, REASON, `must be 1 to ${budget.reasonCharacters} characters, as percent-encoded UTF-8`)
+    addError(errors, REASON, `must be 1 to ${budget.reasonCharacters} characters, as percent-encoded UTF-8`)
   if (errors.size > 0) throw invalid(errors)
   return { run, reason: decoded ?? null }
 }

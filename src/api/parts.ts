@@ -20,9 +20,9 @@ import { VerifiedAddresses } from '../account/verified.ts'
 import { Cursors } from '../journal/cursors.ts'
 import { Feed } from '../journal/feed.ts'
 import { upcastersOf } from '../journal/upcast.ts'
+import { EventReader } from '../live/event-reader.ts'
 import { Hub } from '../live/hub.ts'
 import { Positions } from '../live/positions.ts'
-import { Teller } from '../live/teller.ts'
 import { Mailer } from '../mail/mailer.ts'
 import { RequestFigures } from '../observe/request-figures.ts'
 import { compileAmend } from '../plan/past/amend.ts'
@@ -91,7 +91,7 @@ export const pastPart = {
     const { dialect } = store
     const followed = compileFeed(dialect)
     const feed = new Feed(store, followed)
-    const teller = new Teller(store, feed)
+    const eventReader = new EventReader(store, feed)
     return {
       operations: compileOperations(dialect),
       amend: compileAmend(model, dialect),
@@ -101,8 +101,8 @@ export const pastPart = {
       extents: compileExtents(dialect),
       feed,
       positions: new Positions(feed, model),
-      teller,
-      hub: new Hub(feed, teller, waker),
+      eventReader,
+      hub: new Hub(feed, eventReader, waker),
       cursors: new Cursors(store, followed, feed),
       upcasterOf: upcastersOf(legacy.steps),
     }

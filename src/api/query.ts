@@ -1,6 +1,6 @@
 import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
-import { type Errors, invalid, note } from '../errors.ts'
+import { addError, type Errors, invalid } from '../errors.ts'
 import { planning as planningNames } from './parameters.ts'
 
 /** The parameter with a token, which any URL may have. */
@@ -79,10 +79,10 @@ export class Query<Name extends string = string> {
   take(
     errors: Errors,
     others: (name: string, value: string) => void = (name) =>
-      note(errors, name, () => `is not a parameter here${didYouMean(name, this.#names)}`),
+      addError(errors, name, () => `is not a parameter here${didYouMean(name, this.#names)}`),
   ): Partial<Record<Name, string>> {
     const taken: Partial<Record<Name, string>> = {}
-    for (const [name, fault] of this.#faults) note(errors, name, fault)
+    for (const [name, fault] of this.#faults) addError(errors, name, fault)
     for (const [name, value] of this.#values) {
       const known = this.#names.find((one) => one === name)
       if (known === undefined) others(name, value)
@@ -104,7 +104,7 @@ export class Query<Name extends string = string> {
   refuseAll(): void {
     if (this.#values.size === 0 && this.#faults.size === 0) return
     const errors: Errors = new Map()
-    for (const name of Object.keys(this.take(errors))) note(errors, name, 'is not a parameter here')
+    for (const name of Object.keys(this.take(errors))) addError(errors, name, 'is not a parameter here')
     throw invalid(errors)
   }
 
@@ -124,12 +124,12 @@ export function equalities(
   const query: Record<string, string> = filter === undefined ? {} : { filter }
   for (const [path, value] of Object.entries(where))
     if (takes.includes(path) && path !== 'search')
-      note(errors, `where.${path}`, 'is a parameter of lists: compare with it in filter')
+      addError(errors, `where.${path}`, 'is a parameter of lists: compare with it in filter')
     else if (value === null && /^[\w.]+$/.test(path))
       // A parameter cannot express this: for texts, `null` is a text.
       query.filter = `${path} == null && (${query.filter ?? true})`
     else if (EQUAL.includes(typeof value)) query[path] = String(value)
-    else note(errors, `where.${path}`, 'must be a text, a number, true, false or null')
+    else addError(errors, `where.${path}`, 'must be a text, a number, true, false or null')
   if (errors.size > 0) throw invalid(errors)
   return query
 }
@@ -142,7 +142,7 @@ function isPlanning(name: string): boolean {
 
 /** `1` is true, `0` or absent is false, anything else is an error. */
 export function parseFlag(name: string, value: string | undefined, errors: Errors): boolean {
-  if (value !== undefined && value !== '0' && value !== '1') note(errors, name, 'must be 1 or 0')
+  if (value !== undefined && value !== '0' && value !== '1') addError(errors, name, 'must be 1 or 0')
   return value === '1'
 }
 
@@ -157,7 +157,7 @@ export function parsePast(
   const first = new Date(Date.now() - kept).toISOString()
   return time >= first
     ? time
-    : note(errors, 'at', `is before ${first}: the journal does not go back that far`)
+    : addError(errors, 'at', `is before ${first}: the journal does not go back that far`)
 }
 
 /** Reads a time with a zone, and normalises it. */
@@ -165,6 +165,6 @@ export function parseTime(name: string, value: string | undefined, errors: Error
   if (value === undefined) return undefined
   return (
     parseInstant(value) ??
-    note(errors, name, 'must be a time with a zone, such as 2026-12-31T18:00:00Z (a + is written %2B)')
+    addError(errors, name, 'must be a time with a zone, such as 2026-12-31T18:00:00Z (a + is written %2B)')
   )
 }

@@ -1,5 +1,5 @@
 import { ApiError, InvalidData } from '../declare/refusals.ts'
-import { type Code, catalogue, type Errors, Failure, note, shownErrors } from '../errors.ts'
+import { addError, type Code, catalogue, type Errors, Failure, shownErrors } from '../errors.ts'
 
 /** The failure that an error of the API was made from. */
 interface ErrorOrigin {
@@ -40,7 +40,7 @@ export function passedOn(error: unknown): Failure | undefined {
 function errorsOf({ errors: given = {} }: ApiError): Errors {
   const errors: Errors = new Map()
   for (const [path, sentences] of Object.entries(given))
-    for (const one of sentences) note(errors, path, String(one))
+    for (const one of sentences) addError(errors, path, String(one))
   return errors
 }
 

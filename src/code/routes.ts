@@ -14,7 +14,7 @@ import { apiOf } from './api.ts'
 import { originOf, passedOn } from './errors.ts'
 import { guarded } from './guard.ts'
 import { meOf } from './me.ts'
-import { noteDeadTargets } from './targets.ts'
+import { addDeadTargetErrors } from './targets.ts'
 
 /** The endpoints of the user's own routes. They keep to the contract like all others. */
 export function routeEndpoints(model: Model, known: Endpoints): ServerEndpoint[] {
@@ -70,7 +70,7 @@ function endpointOf(route: RouteType): ServerEndpoint {
       const given = call.query.take(errors)
       const checked = check?.(call.body, '', errors) as Values | undefined
       if (body !== undefined && checked !== undefined)
-        await noteDeadTargets(context, body.fields, checked, errors)
+        await addDeadTargetErrors(context, body.fields, checked, errors)
       if (errors.size > 0) throw invalid(errors)
       const run = () => answer(context, route, call, { body: checked, query: given })
       return method === 'GET' ? run() : runOnce(context, call, run)

@@ -1,12 +1,12 @@
 import { askedBy, type Context } from '../api/context.ts'
 import type { Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { dottedPath, memberId, noteReference, type Values } from '../declare/values.ts'
+import { addReferenceError, dottedPath, memberId, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import { system } from '../plan/viewer/actor.ts'
 
 /** Notes references in a body to Entities that are not live, as a create does. */
-export async function noteDeadTargets(
+export async function addDeadTargetErrors(
   context: Context,
   fields: readonly Field[],
   values: Values,
@@ -16,7 +16,7 @@ export async function noteDeadTargets(
     const plan = context.plans.get(target)
     if (plan === undefined || errors.has(path)) continue
     const [row] = await context.store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
-    if (row === undefined) noteReference(errors, path, 'refers to nothing')
+    if (row === undefined) addReferenceError(errors, path, 'refers to nothing')
   }
 }
 

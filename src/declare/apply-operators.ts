@@ -1,4 +1,4 @@
-import { type Errors, note } from '../errors.ts'
+import { addError, type Errors } from '../errors.ts'
 import type { Check } from './fields/field.ts'
 import { decimalType, formatDecimal, integerType, numberType, parseDecimal } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
@@ -70,7 +70,8 @@ function operate(field: Operable, sent: Values, present: unknown, applied: Appli
   const { errors } = applied
   const operands = sentOperands(field, sent, errors)
   if (operands === undefined) return undefined
-  if (present === null || present === undefined) return note(errors, field.path, 'has no value: set it first')
+  if (present === null || present === undefined)
+    return addError(errors, field.path, 'has no value: set it first')
   if (Array.isArray(present)) return changedList(field, present, operands, applied)
   return field.kind === 'value' ? sum(field, present, operands[0]?.[0]) : undefined
 }
@@ -81,7 +82,7 @@ function sentOperands(field: Operable, sent: Values, errors: Errors): unknown[][
   const before = errors.size
   for (const key of Object.keys(sent))
     if (!known.includes(key))
-      note(errors, `${field.path}.${key}`, `is not an operator here; use ${known.join(' or ')}`)
+      addError(errors, `${field.path}.${key}`, `is not an operator here; use ${known.join(' or ')}`)
   const operands = known.map((key) => (Object.hasOwn(sent, key) ? sentOperand(field, key, sent, errors) : []))
   return errors.size > before ? undefined : operands
 }
@@ -93,12 +94,12 @@ function sentOperand(field: Operable, key: string, sent: Values, errors: Errors)
   const check = itemCheck(field)
   if (field.kind === 'value' && field.type !== 'list') return [check(value, place, errors)]
   if (!Array.isArray(value)) {
-    note(errors, place, 'must be a list')
+    addError(errors, place, 'must be a list')
     return []
   }
   const mayBeNull = field.kind === 'value' && field.item?.optional === true
   return value.map((one: unknown, at) => {
-    if (one === null) return mayBeNull ? null : note(errors, `${place}.${at}`, 'must not be null')
+    if (one === null) return mayBeNull ? null : addError(errors, `${place}.${at}`, 'must not be null')
     // An item may break a limit that was declared later. It can still be removed.
     const own = key === '$remove' && (field.kind === 'value' || field.item !== undefined) ? new Map() : errors
     const checked = check(one, `${place}.${at}`, own)

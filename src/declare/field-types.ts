@@ -1,4 +1,4 @@
-import { note } from '../errors.ts'
+import { addError } from '../errors.ts'
 import type { FieldDeclaration, ListDeclaration } from './define.ts'
 import { aCount, aValue, common, type FieldType, type JsonSchema, minAboveMax } from './fields/field.ts'
 import { decimalType, integerType, numberType } from './fields/number.ts'
@@ -27,13 +27,13 @@ const listType: FieldType<ResolvedList> = {
   check({ item, min = 0, max = Number.POSITIVE_INFINITY }) {
     const checkItem = checkOf(item, 'whole')
     return (value, path, errors) => {
-      if (!Array.isArray(value)) return note(errors, path, 'must be a list')
-      if (value.length < min) note(errors, path, `must have at least ${min} items`)
-      if (value.length > max) return note(errors, path, `must have at most ${max} items`)
+      if (!Array.isArray(value)) return addError(errors, path, 'must be a list')
+      if (value.length < min) addError(errors, path, `must have at least ${min} items`)
+      if (value.length > max) return addError(errors, path, `must have at most ${max} items`)
       return value.map((one, at) => {
         if (one !== null || item.optional)
           return one === null ? null : checkItem(one, `${path}.${at}`, errors)
-        return note(errors, `${path}.${at}`, 'must not be null')
+        return addError(errors, `${path}.${at}`, 'must not be null')
       })
     }
   },

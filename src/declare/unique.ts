@@ -1,4 +1,4 @@
-import { note } from '../errors.ts'
+import { addError } from '../errors.ts'
 import { columnOf, type Field, type IndexKey, walk } from './model.ts'
 
 /** The bytes that every database can keep in one index entry, for all texts of a set together. */
@@ -44,7 +44,7 @@ function bounded(field: Field, most: ReadonlyMap<string, Most>): Field {
     check: (value: unknown, path: string, errors: Parameters<typeof check>[2]) => {
       const checked = check(value, path, errors)
       if (typeof checked === 'string' && Buffer.byteLength(checked) > limit.bytes)
-        return note(errors, path, `must have at most ${limit.bytes} bytes, since it is ${limit.because}`)
+        return addError(errors, path, `must have at most ${limit.bytes} bytes, since it is ${limit.because}`)
       return checked
     },
   })

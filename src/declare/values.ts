@@ -1,4 +1,4 @@
-import { type Errors, note } from '../errors.ts'
+import { addError, type Errors } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
 import { type Field, isFilled, isReadOnly, type LinksField, providedOf } from './model.ts'
@@ -68,23 +68,24 @@ export function objectCheck(
   const partial = mode === 'partial'
   return (value, path, errors) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return note(errors, path, 'must be an object')
+      return addError(errors, path, 'must be an object')
     const input = value as Values
     const prefix = path === '' ? '' : `${path}.`
     const output: Record<string, unknown> = {}
     for (const { field, name, check, filled, refused, stays, kept, blank } of entries) {
       const given = Object.hasOwn(input, name) && refused !== HIDDEN ? input[name] : undefined
       if (given === null && blank && mode === 'replace') continue
-      if (given !== undefined && refused !== undefined) note(errors, prefix + name, refused)
+      if (given !== undefined && refused !== undefined) addError(errors, prefix + name, refused)
       else if (given === undefined) {
         // A field that the caller cannot send stays: they cannot read it, or may not set it.
         if (partial || (mode === 'replace' && (isSecret(field) || stays || filled))) continue
         output[name] = missing({ field, check, filled }, prefix + name, errors)
       } else if (given !== null) output[name] = check(given, prefix + name, errors)
-      else if (kept !== undefined && mode !== 'whole') note(errors, prefix + name, kept)
+      else if (kept !== undefined && mode !== 'whole') addError(errors, prefix + name, kept)
       else output[name] = field.optional ? null : cleared(field, prefix + name, partial, errors)
     }
-    for (const key in input) if (!names.has(key)) note(errors, prefix + key, () => unknown(key, [...names]))
+    for (const key in input)
+      if (!names.has(key)) addError(errors, prefix + key, () => unknown(key, [...names]))
     return output
   }
 }
@@ -109,24 +110,25 @@ function missing(
 }
 
 function refuse(field: Field, path: string, errors: Errors, sentence: string): undefined {
-  note(errors, path, sentence)
-  if (field.kind === 'reference') note(errors, `${path}.id`, sentence)
+  addError(errors, path, sentence)
+  if (field.kind === 'reference') addError(errors, `${path}.id`, sentence)
 }
 
 /** Reports a failed reference under its own key and its id's: clients show one at the field, one at the picker. */
-export function noteReference(errors: Errors, path: string, sentence: string): undefined {
-  note(errors, path, sentence)
-  note(errors, `${path}.id`, sentence)
+export function addReferenceError(errors: Errors, path: string, sentence: string): undefined {
+  addError(errors, path, sentence)
+  addError(errors, `${path}.id`, sentence)
 }
 
 const checkReference: Check = (value, path, errors) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return noteReference(errors, path, 'must be a reference, such as {"id": 5}')
+    return addReferenceError(errors, path, 'must be a reference, such as {"id": 5}')
   const { id } = value as { id?: unknown }
-  if (!Object.hasOwn(value, 'id')) noteReference(errors, path, 'is required')
+  if (!Object.hasOwn(value, 'id')) addReferenceError(errors, path, 'is required')
   else if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1)
-    noteReference(errors, path, 'must be a whole number from 1')
-  for (const key in value) if (key !== 'id') note(errors, `${path}.${key}`, 'is not a field of a reference')
+    addReferenceError(errors, path, 'must be a whole number from 1')
+  for (const key in value)
+    if (key !== 'id') addError(errors, `${path}.${key}`, 'is not a field of a reference')
   return { id }
 }
 
@@ -137,20 +139,20 @@ const checkReference: Check = (value, path, errors) => {
 function linksCheck({ min, max = Number.POSITIVE_INFINITY, item, member }: LinksField): Check {
   const check = item === undefined ? checkReference : checkOf(item, 'whole')
   return (value, path, errors) => {
-    if (!Array.isArray(value)) return note(errors, path, 'must be a list')
-    if (value.length < min) note(errors, path, `must have at least ${min} items`)
-    if (value.length > max) return note(errors, path, `must have at most ${max} items`)
+    if (!Array.isArray(value)) return addError(errors, path, 'must be a list')
+    if (value.length < min) addError(errors, path, `must have at least ${min} items`)
+    if (value.length > max) return addError(errors, path, `must have at most ${max} items`)
     const seen = new Set<number>()
     return value.map((one, at) => {
       const own: Errors = new Map()
       const place = `${path}.${at}`
-      if (one === null && item === undefined) noteReference(own, place, 'must not be null')
-      else if (one === null) note(own, place, 'must not be null')
+      if (one === null && item === undefined) addReferenceError(own, place, 'must not be null')
+      else if (one === null) addError(own, place, 'must not be null')
       const checked = one === null ? undefined : check(one, place, own)
-      for (const [key, sentences] of own) for (const sentence of sentences) note(errors, key, sentence)
+      for (const [key, sentences] of own) for (const sentence of sentences) addError(errors, key, sentence)
       if (own.size > 0) return null
       const id = memberId(checked, member)
-      if (seen.has(id)) noteReference(errors, dottedPath(place, member), 'is already in the list')
+      if (seen.has(id)) addReferenceError(errors, dottedPath(place, member), 'is already in the list')
       seen.add(id)
       return checked
     })

@@ -1,39 +1,39 @@
 import { budget } from '../budget.ts'
 import type { FeedOperation } from '../journal/feed.ts'
 import type { Position } from '../journal/position.ts'
-import type { Eyes } from './subscription.ts'
+import type { CallerId } from './subscription.ts'
 
-/** An operation as it is told: to each pair of eyes what they see of it, as JSON. */
-export interface ToldOperation {
+/** The events of an operation, as JSON: for each caller what they see of it. */
+export interface OperationEvents {
   readonly position: Position
-  readonly events: ReadonlyMap<Eyes, readonly string[]>
+  readonly events: ReadonlyMap<CallerId, readonly string[]>
 }
 
-type Told = Pick<FeedOperation, 'id' | 'at' | 'actor' | 'position'>
+type OperationHead = Pick<FeedOperation, 'id' | 'at' | 'actor' | 'position'>
 
 /** An Entity as somebody sees it. */
-export interface ToldEntity {
+export interface VisibleEntity {
   readonly version: number
   readonly json: string
   /** Whether they may know who changed it. */
   readonly history: boolean
 }
 
-/** Collects what is told of one operation. */
-export class OperationEvents {
-  readonly #operation: Told
+/** Collects the events of one operation. */
+export class EventCollector {
+  readonly #operation: OperationHead
   readonly #login: string | undefined
-  /** By eyes and type; `undefined` where too much has changed, so that it is read anew. */
-  readonly #told = new Map<Eyes, Map<string, string[] | undefined>>()
+  /** By caller and type; `undefined` where too much has changed, so that it is read anew. */
+  readonly #events = new Map<CallerId, Map<string, string[] | undefined>>()
 
-  constructor(operation: Told, login: string | undefined) {
+  constructor(operation: OperationHead, login: string | undefined) {
     this.#operation = operation
     this.#login = login
   }
 
-  upsert(eyes: Eyes, entity: string, id: number, { version, json, history }: ToldEntity): void {
+  upsert(callerId: CallerId, entity: string, id: number, { version, json, history }: VisibleEntity): void {
     const { id: operation, at, actor } = this.#operation
-    const isOwn = eyes !== null && actor === `${this.#login}/${eyes}`
+    const isOwn = callerId !== null && actor === `${this.#login}/${callerId}`
     const head = JSON.stringify({
       type: 'upsert',
       entity,
@@ -43,39 +43,39 @@ export class OperationEvents {
       at,
       actor: history || isOwn ? actor : null,
     })
-    this.#add(eyes, entity, `${head.slice(0, -1)},"data":${json}}`)
+    this.#add(callerId, entity, `${head.slice(0, -1)},"data":${json}}`)
   }
 
-  remove(eyes: Eyes, entity: string, id: number): void {
-    this.#add(eyes, entity, JSON.stringify({ type: 'remove', entity, id, operation: this.#operation.id }))
+  remove(callerId: CallerId, entity: string, id: number): void {
+    this.#add(callerId, entity, JSON.stringify({ type: 'remove', entity, id, operation: this.#operation.id }))
   }
 
-  reset(eyes: Eyes, entity: string): void {
-    this.#of(eyes).set(entity, undefined)
+  reset(callerId: CallerId, entity: string): void {
+    this.#of(callerId).set(entity, undefined)
   }
 
-  isReset(eyes: Eyes, entity: string): boolean {
-    const told = this.#told.get(eyes)
-    return told?.has(entity) === true && told.get(entity) === undefined
+  isReset(callerId: CallerId, entity: string): boolean {
+    const byType = this.#events.get(callerId)
+    return byType?.has(entity) === true && byType.get(entity) === undefined
   }
 
-  #add(eyes: Eyes, entity: string, text: string): void {
-    const told = this.#of(eyes)
-    if (this.isReset(eyes, entity)) return
-    const known = told.get(entity) ?? []
+  #add(callerId: CallerId, entity: string, text: string): void {
+    const byType = this.#of(callerId)
+    if (this.isReset(callerId, entity)) return
+    const known = byType.get(entity) ?? []
     known.push(text)
-    told.set(entity, known.length > budget.feedChanges ? undefined : known)
+    byType.set(entity, known.length > budget.feedChanges ? undefined : known)
   }
 
-  #of(eyes: Eyes): Map<string, string[] | undefined> {
-    const told = this.#told.get(eyes) ?? new Map()
-    this.#told.set(eyes, told)
-    return told
+  #of(callerId: CallerId): Map<string, string[] | undefined> {
+    const byType = this.#events.get(callerId) ?? new Map()
+    this.#events.set(callerId, byType)
+    return byType
   }
 
-  get told(): ToldOperation {
-    const events = [...this.#told].map(([eyes, types]): [Eyes, string[]] => [
-      eyes,
+  get result(): OperationEvents {
+    const events = [...this.#events].map(([callerId, types]): [CallerId, string[]] => [
+      callerId,
       [...types].flatMap(([entity, texts]) => texts ?? [JSON.stringify({ type: 'reset', entity })]),
     ])
     return { position: this.#operation.position, events: new Map(events) }

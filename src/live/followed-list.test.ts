@@ -11,7 +11,7 @@ function listOf(isAlive: () => Promise<boolean>): { list: FollowedList; body: Re
   const list = new FollowedList(stream, {
     hub: { leave() {} } as never,
     subscription: {} as never,
-    eyes: null as never,
+    callerId: null as never,
     from: 'early' as Position,
     textOf: (position) => position,
     pageAfter: () => Promise.reject(new Error('has caught up')),

@@ -3,13 +3,13 @@ import type { Position } from '../journal/position.ts'
 import type { Delivery } from './delivery.ts'
 import type { Hub, Listener } from './hub.ts'
 import { type EventStream, RETRY_MS } from './stream.ts'
-import type { Eyes, Subscription } from './subscription.ts'
+import type { CallerId, Subscription } from './subscription.ts'
 
 /** What a stream follows, and for whom. */
 export interface Streaming {
   readonly hub: Hub
   readonly subscription: Subscription
-  readonly eyes: Eyes
+  readonly callerId: CallerId
   /** Undefined: from now on. */
   readonly from: Position | undefined
   /** The name of its events, if the stream follows several lists. */
@@ -33,7 +33,7 @@ const framed = new WeakMap<Delivery, Map<string, Uint8Array>>()
 /** The changes of one list on a stream: each is an event; the last one of an operation has the position as its id. */
 export class FollowedList implements Listener {
   readonly subscription: Subscription
-  readonly eyes: Eyes
+  readonly callerId: CallerId
   position: Position = START
   readonly #stream: EventStream
   readonly #following: Streaming
@@ -46,7 +46,7 @@ export class FollowedList implements Listener {
     this.#stream = stream
     this.#following = following
     this.subscription = following.subscription
-    this.eyes = following.eyes
+    this.callerId = following.callerId
     this.#named = following.name === undefined ? '' : `event: ${following.name}\n`
     if (following.from !== undefined) this.position = following.from
     stream.onEnd(() => following.hub.leave(this))

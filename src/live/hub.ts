@@ -4,14 +4,14 @@ import type { Feed, FeedPage } from '../journal/feed.ts'
 import { type Position, positionParts } from '../journal/position.ts'
 import type { Waker } from '../work/waker.ts'
 import { type Delivery, deliveriesOf } from './delivery.ts'
-import { Gate } from './gate.ts'
-import type { Eyes, Subscription } from './subscription.ts'
-import type { Teller } from './teller.ts'
+import type { EventReader } from './event-reader.ts'
+import { Semaphore } from './semaphore.ts'
+import type { CallerId, Subscription } from './subscription.ts'
 
 /** Somebody who is told of changes as they come. */
 export interface Listener {
   readonly subscription: Subscription
-  readonly eyes: Eyes
+  readonly callerId: CallerId
   /** Everything up to here was told. */
   position: Position
   /** Whether it is not to be told anything any more. */
@@ -31,10 +31,10 @@ export interface Missed {
   read(): Promise<void>
 }
 
-/** Those who follow the same, by whose eyes they see it. */
+/** Those who follow the same, by the id of the caller. */
 interface Group {
   readonly subscription: Subscription
-  readonly members: Map<Eyes, Set<Listener>>
+  readonly members: Map<CallerId, Set<Listener>>
 }
 
 /** Operations that are looked at together. */
@@ -49,19 +49,19 @@ const ATTEMPTS = 3
  */
 export class Hub {
   readonly #feed: Feed
-  readonly #teller: Teller
+  readonly #eventReader: EventReader
   readonly #waker: Waker
   readonly #groups = new Map<string, Group>()
   /** Everything up to here was told to all; undefined while there are none. */
   #head: Position | undefined
-  readonly #gate = new Gate(budget.catchUps)
+  readonly #semaphore = new Semaphore(budget.catchUps)
   #turn: Promise<unknown> = Promise.resolve()
   #tickedAt = 0
   #stopFollowing: (() => void) | undefined
 
-  constructor(feed: Feed, teller: Teller, waker: Waker) {
+  constructor(feed: Feed, eventReader: EventReader, waker: Waker) {
     this.#feed = feed
-    this.#teller = teller
+    this.#eventReader = eventReader
     this.#waker = waker
   }
 
@@ -95,17 +95,17 @@ export class Hub {
   /** A slow listener reads outside of the gate: otherwise a few of them would keep all others from catching up. */
   async #catchUp(listener: Listener, { page, read }: Missed): Promise<void> {
     for (let more = true; more && !listener.isOver; ) {
-      more = await this.#gate.pass(page)
+      more = await this.#semaphore.run(page)
       await read()
     }
   }
 
   leave(listener: Listener): void {
-    const { subscription, eyes } = listener
+    const { subscription, callerId } = listener
     const group = this.#groups.get(subscription.key)
-    const alike = group?.members.get(eyes)
+    const alike = group?.members.get(callerId)
     alike?.delete(listener)
-    if (alike?.size === 0) group?.members.delete(eyes)
+    if (alike?.size === 0) group?.members.delete(callerId)
     if (group?.members.size === 0) this.#groups.delete(subscription.key)
     if (this.#groups.size > 0) return
     this.#stopFollowing?.()
@@ -118,11 +118,11 @@ export class Hub {
   }
 
   #add(listener: Listener): void {
-    const { subscription, eyes, position } = listener
+    const { subscription, callerId, position } = listener
     const group = this.#groups.get(subscription.key) ?? { subscription, members: new Map() }
     this.#groups.set(subscription.key, group)
-    const alike = group.members.get(eyes) ?? new Set()
-    group.members.set(eyes, alike.add(listener))
+    const alike = group.members.get(callerId) ?? new Set()
+    group.members.set(callerId, alike.add(listener))
     this.#head ??= position
     this.#stopFollowing ??= this.#waker.follow(() => this.#wake())
   }
@@ -164,20 +164,23 @@ export class Hub {
     const groups = [...this.#groups.values()]
     const entities = [...new Set(groups.flatMap(({ subscription }) => subscription.entities))]
     const page = await this.#feed.after(head, { limit: OPERATIONS, entities })
-    const told = await Promise.all(groups.map((group) => this.#tell(group, page)))
-    for (const [at, group] of groups.entries()) deliver(group, told[at])
+    const deliveries = await Promise.all(groups.map((group) => this.#deliveriesFor(group, page)))
+    for (const [at, group] of groups.entries()) deliver(group, deliveries[at])
     if (this.#head !== undefined) this.#head = page.next
     if (page.pending) this.#waker.again()
     return page.more
   }
 
-  async #tell({ subscription, members }: Group, { operations }: FeedPage): Promise<Map<Eyes, Delivery>> {
+  async #deliveriesFor(
+    { subscription, members }: Group,
+    { operations }: FeedPage,
+  ): Promise<Map<CallerId, Delivery>> {
     const concerning = operations.filter(({ changes, rest }) =>
       rest !== null ? true : changes.some(({ entity }) => subscription.entities.includes(entity)),
     )
     if (concerning.length === 0) return new Map()
-    const eyes = [...members.keys()]
-    return deliveriesOf(await this.#teller.tell({ subscription, eyes, operations: concerning }))
+    const callerIds = [...members.keys()]
+    return deliveriesOf(await this.#eventReader.read({ subscription, callerIds, operations: concerning }))
   }
 
   /** For `/api/health/details` and tests. */
@@ -186,9 +189,9 @@ export class Hub {
   }
 }
 
-function deliver({ members }: Group, told: ReadonlyMap<Eyes, Delivery> = new Map()): void {
-  for (const [eyes, delivery] of told)
-    for (const listener of [...(members.get(eyes) ?? [])]) {
+function deliver({ members }: Group, deliveries: ReadonlyMap<CallerId, Delivery> = new Map()): void {
+  for (const [callerId, delivery] of deliveries)
+    for (const listener of [...(members.get(callerId) ?? [])]) {
       // One that has caught up by itself was told some of it before.
       const fresh = freshFor(listener, delivery)
       if (fresh === undefined) continue

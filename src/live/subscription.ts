@@ -1,4 +1,4 @@
-import { type Errors, note } from '../errors.ts'
+import { addError, type Errors } from '../errors.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import type { FollowPlan } from '../plan/view/follow.ts'
 import { type Actor, userOf } from '../plan/viewer/actor.ts'
@@ -24,16 +24,16 @@ export interface Subscription {
   readonly entities: readonly string[]
 }
 
-interface SubscriptionWish {
+interface SubscriptionRequest {
   readonly plans: readonly Plan[]
   readonly filter: string | undefined
   readonly fields: string | undefined
 }
 
-/** `filter` and `fields` are of the only type. Notes what is wrong with them. */
+/** `filter` and `fields` are of the only type. Adds what is wrong with them to `errors`. */
 export function subscriptionOf(
   actor: Actor,
-  { plans, filter, fields }: SubscriptionWish,
+  { plans, filter, fields }: SubscriptionRequest,
   errors: Errors,
 ): Subscription {
   const types = plans.map((plan): FollowedType => {
@@ -41,7 +41,7 @@ export function subscriptionOf(
     const parsed = filter === undefined ? undefined : lists.parse(filter, errors)
     const chosen = fields === undefined ? undefined : lists.parseFields(fields, errors)
     const followed = follow({ filter: parsed, fields: chosen })
-    noteFolds(plan.type.name, followed, errors)
+    addFoldErrors(plan.type.name, followed, errors)
     return { name: plan.type.name, plan: followed, params: parsed?.params ?? {} }
   })
   const login = userOf(actor)?.entity
@@ -59,16 +59,16 @@ export function subscriptionOf(
 }
 
 /** Folded texts are not in the journal: what depends on them cannot be told of former versions. */
-function noteFolds(name: string, { folds }: FollowPlan, errors: Errors): void {
-  if (folds === 'filter') note(errors, 'filter', 'uses fold(), which changes cannot be filtered by')
+function addFoldErrors(name: string, { folds }: FollowPlan, errors: Errors): void {
+  if (folds === 'filter') addError(errors, 'filter', 'uses fold(), which changes cannot be filtered by')
   if (folds === 'rules')
-    note(errors, 'entity', `must not include ${name}: its rules or computed fields use fold()`)
+    addError(errors, 'entity', `must not include ${name}: its rules or computed fields use fold()`)
 }
 
-/** Whose eyes they are: one for all whom the rules treat alike. */
-export type Eyes = number | null
+/** The id of the caller; `null` if it does not matter, because all callers of the subscription see the same. */
+export type CallerId = number | null
 
-export function eyesOf({ usesMe }: Subscription, actor: Actor): Eyes {
+export function callerIdOf({ usesMe }: Subscription, actor: Actor): CallerId {
   return usesMe ? (userOf(actor)?.id ?? null) : null
 }
 

@@ -1,7 +1,7 @@
 import { accountState, type LinkHolder } from '../../account/links.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind } from '../../declare/mail.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
@@ -127,7 +127,8 @@ export async function findLinked(
 }
 
 export function refuseOthers(body: object, known: readonly string[], errors: Errors): void {
-  for (const name of Object.keys(body)) if (!known.includes(name)) note(errors, name, 'is not a field here')
+  for (const name of Object.keys(body))
+    if (!known.includes(name)) addError(errors, name, 'is not a field here')
 }
 
 /** Reads the token of a request whose body has nothing else. */

@@ -1,6 +1,6 @@
 import { actingSession } from '../../account/tokens.ts'
 import { budget } from '../../budget.ts'
-import { type Errors, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import { type Answer, type Context, signInFirst } from '../context.ts'
@@ -21,14 +21,14 @@ async function actAs(context: Context, { actor, session }: Caller, body: object)
 /** Nobody acts as an admin: an admin has all rights already, and should use them under their own name. */
 function parseUser({ model, plans }: Context, body: Record<string, unknown>): { plan: Plan; id: number } {
   const errors: Errors = new Map()
-  for (const name of Object.keys(body)) if (name !== 'user') note(errors, name, 'is not known here')
+  for (const name of Object.keys(body)) if (name !== 'user') addError(errors, name, 'is not known here')
   const { user } = body
   const [, name = '', id] =
     typeof user === 'string' ? (/^([a-z][a-z0-9_]*)\/([1-9]\d{0,14})$/.exec(user) ?? []) : []
   const plan = plans.get(name)
-  if (user === undefined) note(errors, 'user', 'is required')
-  else if (plan?.login === undefined) note(errors, 'user', 'must be a user, such as users/5')
-  else if (name === model.admins) note(errors, 'user', 'is an admin: nobody can act as an admin')
+  if (user === undefined) addError(errors, 'user', 'is required')
+  else if (plan?.login === undefined) addError(errors, 'user', 'must be a user, such as users/5')
+  else if (name === model.admins) addError(errors, 'user', 'is an admin: nobody can act as an admin')
   if (errors.size > 0 || plan === undefined) throw invalid(errors)
   return { plan, id: Number(id) }
 }

@@ -1,6 +1,6 @@
 import type { SessionOwner } from '../../account/sessions.ts'
 import { didYouMean } from '../../declare/closest.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { type Caller, passesRules } from '../../plan/viewer/actor.ts'
 import { askedBy, type Context } from '../context.ts'
 import { signedInUser } from './session.ts'
@@ -44,9 +44,9 @@ function parseUser(
 ): readonly [] | readonly [entity: string, id: number] {
   const [, name, id] = /^([a-z][a-z0-9_]*)\/([1-9]\d{0,14})$/.exec(text) ?? []
   const names = model.logins.map((type) => type.name)
-  if (name === undefined) note(errors, 'user', 'must be a user, such as users/3')
+  if (name === undefined) addError(errors, 'user', 'must be a user, such as users/3')
   else if (!names.includes(name))
-    note(errors, 'user', () => `"${name}" is not a login type${didYouMean(name, names)}`)
+    addError(errors, 'user', () => `"${name}" is not a login type${didYouMean(name, names)}`)
   else return [name, Number(id)]
   return []
 }

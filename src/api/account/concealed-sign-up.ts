@@ -10,7 +10,7 @@ import type { Outcome } from '../../store/step.ts'
 import { taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
 import { type Answer, allow, type Context, type KeptAnswer, TRIES } from '../context.ts'
-import { hashSecrets, noteFaults, refuseFaulty, refuseForbidden } from '../faults.ts'
+import { addFaults, hashSecrets, refuseFaulty, refuseForbidden } from '../faults.ts'
 import { performOnce, replayOf } from '../once.ts'
 import { perform } from '../perform.ts'
 import { bindDraft, draftOf, refuseProvided } from '../write/create.ts'
@@ -98,7 +98,7 @@ export function* checkSignUp(plan: Plan, { body, sent }: SentSignUp) {
   yield* refuseFaulty(plan, nobody, { action: 'create', self: 0, ...about })
   const check = function* (): Act<void> {
     yield* refuseForbidden(plan, nobody, { action: 'create', ...about })
-    yield* noteFaults(plan, nobody, { self: 0, ...about })
+    yield* addFaults(plan, nobody, { self: 0, ...about })
     if (errors.size > 0) throw invalid(errors)
   }
   yield* check()

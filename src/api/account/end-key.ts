@@ -1,4 +1,4 @@
-import { type Errors, invalid, note } from '../../errors.ts'
+import { addError, type Errors, invalid } from '../../errors.ts'
 import { type Act, write } from '../../store/act.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -44,7 +44,7 @@ function parseEnding({ query }: EndCall): { readonly time: string | undefined } 
   const undoes = parseFlag('undo', undo, errors)
   const time = parseTime('since', since, errors)
   const others = query.names.filter((name) => name !== 'undo' && query.asks(name))
-  if (!undoes) for (const name of others) note(errors, name, 'needs undo=1')
+  if (!undoes) for (const name of others) addError(errors, name, 'needs undo=1')
   if (errors.size > 0) throw invalid(errors)
   return undoes ? { time } : undefined
 }

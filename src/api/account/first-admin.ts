@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type FirstAdminOffer, offerText } from '../../account/first-admin-offer.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { system } from '../../plan/viewer/actor.ts'
 import { type Act, read, write } from '../../store/act.ts'
@@ -87,7 +87,7 @@ function* takeOver(context: Context, offer: OpenOffer, body: object): Act<KeptAn
   yield* take(context, offer)
   const errors: Errors = new Map()
   for (const name of ['email', 'password'] as const)
-    if (!Object.hasOwn(body, name)) note(errors, name, 'is required')
+    if (!Object.hasOwn(body, name)) addError(errors, name, 'is required')
   if (errors.size > 0) throw invalid(errors)
   const sent = { id: id ?? 0, body, manner: 'partial', when: { ifMatch: '|1|' }, query: Query.empty } as const
   try {

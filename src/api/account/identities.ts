@@ -2,7 +2,7 @@ import type { AccountName } from '../../account/providers/handoffs.ts'
 import { LINKING } from '../../account/providers/linked.ts'
 import { budget } from '../../budget.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
@@ -24,7 +24,7 @@ async function link(context: Context, call: Call): Promise<Answer> {
   const body = call.body as Record<string, unknown>
   const errors: Errors = new Map()
   for (const name of Object.keys(body))
-    if (!LINK_FIELDS.includes(name)) note(errors, name, 'is not a field here')
+    if (!LINK_FIELDS.includes(name)) addError(errors, name, 'is not a field here')
   const asked = parseReturn(context, body, errors)
   await confirmOwner(context, self, call, errors)
   const text = await context.handoffs.make('link', {

@@ -1,6 +1,6 @@
 import { hasWorkingLink, type Invitation, isInvitationOpen } from '../../account/invitations.ts'
 import { type AccountState, accountState } from '../../account/links.ts'
-import { type Errors, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, invalid, invalidAt } from '../../errors.ts'
 import { parseUserName, system } from '../../plan/viewer/actor.ts'
 import { taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
@@ -34,7 +34,7 @@ async function listInvitations(context: Context, { query }: Call<'limit' | 'curs
 
 function openUserCursor(text: string | undefined, errors: Errors): { entity: string; id: number } {
   const [, entity = '', id = '0'] = /^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(text ?? '') ?? []
-  if (text !== undefined && entity === '') note(errors, 'cursor', 'is not a cursor of this list')
+  if (text !== undefined && entity === '') addError(errors, 'cursor', 'is not a cursor of this list')
   return { entity, id: Number(id) }
 }
 

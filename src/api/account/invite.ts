@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { accountState } from '../../account/links.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { isAgent, system } from '../../plan/viewer/actor.ts'
 import { type Act, read, write } from '../../store/act.ts'
@@ -61,10 +61,10 @@ function* inviting(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<Kept
 function refuseUninvitable({ login }: Plan, query: Query, body: object): void {
   const errors: Errors = new Map()
   const asked = query.take(errors)
-  if (login === undefined) note(errors, 'invite', 'is only for types that log in')
-  else if (asked.invite !== '1') note(errors, 'invite', 'must be 1')
+  if (login === undefined) addError(errors, 'invite', 'is only for types that log in')
+  else if (asked.invite !== '1') addError(errors, 'invite', 'must be 1')
   if (Array.isArray(body)) throw invalidAt('', 'must be one user: a list cannot be invited')
   if (login !== undefined && Object.hasOwn(body, 'password'))
-    note(errors, 'password', 'must be left out: the invited user sets it')
+    addError(errors, 'password', 'must be left out: the invited user sets it')
   if (errors.size > 0) throw invalid(errors)
 }

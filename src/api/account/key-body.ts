@@ -5,7 +5,7 @@ import { type Action, actions } from '../../declare/define.ts'
 import { parseInstant } from '../../declare/fields/time.ts'
 import type { Model } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import { ALONE, type KeyLimits, type KeyRights, keyLimits } from '../../plan/viewer/key-scope.ts'
 
 const TERMS = ['name', 'expires_at', 'can', 'limits', 'agent'] as const
@@ -43,7 +43,7 @@ function refuseUnknown(
 ): void {
   for (const name of Object.keys(given))
     if (!known.includes(name))
-      note(
+      addError(
         errors,
         placeOf(path, name),
         () => `is not known here${didYouMean(name, known) || `: there are ${known.join(', ')}`}`,
@@ -56,7 +56,7 @@ function placeOf(path: string, name: string): string {
 
 function parseName(value: unknown, errors: Errors): string {
   if (typeof value === 'string' && isName(value)) return value
-  note(errors, 'name', `must be a text of 1 to ${budget.keyNameCharacters} characters, in one line`)
+  addError(errors, 'name', `must be a text of 1 to ${budget.keyNameCharacters} characters, in one line`)
   return ''
 }
 
@@ -75,18 +75,18 @@ function isName(text: string): boolean {
 function parseExpiry(value: unknown, errors: Errors): string | null {
   const instant = parseInstant(value)
   if (instant !== undefined) return instant
-  note(errors, 'expires_at', 'must be a time with a zone, such as 2026-12-31T18:00:00Z')
+  addError(errors, 'expires_at', 'must be a time with a zone, such as 2026-12-31T18:00:00Z')
   return null
 }
 
 function parseBoolean(value: unknown, path: string, errors: Errors): boolean {
-  if (typeof value !== 'boolean') note(errors, path, 'must be true or false')
+  if (typeof value !== 'boolean') addError(errors, path, 'must be true or false')
   return value === true
 }
 
 function parseRights(model: Model, value: unknown, errors: Errors): KeyRights {
   if (!isRecord(value)) {
-    note(errors, 'can', 'must be an object, such as {"entities": {"bookings": ["read"]}}')
+    addError(errors, 'can', 'must be an object, such as {"entities": {"bookings": ["read"]}}')
     return {}
   }
   refuseUnknown(value, 'can', CAN, errors)
@@ -104,7 +104,11 @@ function parseEntities(
 ): NonNullable<KeyRights['entities']> {
   const path = 'can.entities'
   if (!isRecord(value) || Object.keys(value).length === 0) {
-    note(errors, path, 'must be an object with actions for each Entity type, such as {"bookings": ["read"]}')
+    addError(
+      errors,
+      path,
+      'must be an object with actions for each Entity type, such as {"bookings": ["read"]}',
+    )
     return {}
   }
   refuseUnknown(value, path, [...entities.keys()], errors)
@@ -115,25 +119,25 @@ function parseEntities(
 
 function parseActions(value: unknown, path: string, errors: Errors): readonly Action[] {
   if (!Array.isArray(value) || value.length === 0) {
-    note(errors, path, `must be a list of ${actions.join(', ')}`)
+    addError(errors, path, `must be a list of ${actions.join(', ')}`)
     return []
   }
   for (const one of value)
     if (!actions.includes(one))
-      note(errors, path, () => {
+      addError(errors, path, () => {
         const word = String(one)
         return `"${word}" is not an action${didYouMean(word, actions) || `: there are ${actions.join(', ')}`}`
       })
   const found = actions.filter((one) => value.includes(one))
   const needing = found.filter((one) => !ALONE.includes(one))
   if (needing.length > 0 && !found.includes('read'))
-    note(errors, path, 'must include read: without it, only create is possible')
+    addError(errors, path, 'must include read: without it, only create is possible')
   return found
 }
 
 function parseLimits(value: unknown, errors: Errors): KeyLimits {
   if (!isRecord(value)) {
-    note(errors, 'limits', 'must be an object, such as {"changes_per_hour": 100}')
+    addError(errors, 'limits', 'must be an object, such as {"changes_per_hour": 100}')
     return {}
   }
   refuseUnknown(value, 'limits', keyLimits, errors)
@@ -142,7 +146,7 @@ function parseLimits(value: unknown, errors: Errors): KeyLimits {
     if (limit === undefined || limit === null) return []
     if (Number.isSafeInteger(limit) && Number(limit) >= 0 && Number(limit) <= budget.keyLimit)
       return [[name, Number(limit)]]
-    note(errors, `limits.${name}`, `must be a whole number from 0 to ${budget.keyLimit}`)
+    addError(errors, `limits.${name}`, `must be a whole number from 0 to ${budget.keyLimit}`)
     return []
   })
   return Object.fromEntries(found)

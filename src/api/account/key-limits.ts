@@ -1,5 +1,5 @@
 import { countOf } from '../../declare/one-of.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 import { extentColumns } from '../../plan/past/extents.ts'
 import { type Actor, actorName, type KeyActor } from '../../plan/viewer/actor.ts'
 import { keyLimits } from '../../plan/viewer/key-scope.ts'
@@ -33,9 +33,9 @@ export function* refuseExcess(context: Context, key: KeyActor, operation: string
   const { changes, deletes } = extentColumns.read(row)
   const errors: Errors = new Map()
   const waits = [
-    notePerOperation(key, Number(changes), errors),
-    yield* noteWithin(context, key, { name: 'changes_per_hour', counted: Number(changes) }, errors),
-    yield* noteWithin(context, key, { name: 'deletes_per_day', counted: Number(deletes) }, errors),
+    addPerOperationError(key, Number(changes), errors),
+    yield* addWindowErrors(context, key, { name: 'changes_per_hour', counted: Number(changes) }, errors),
+    yield* addWindowErrors(context, key, { name: 'deletes_per_day', counted: Number(deletes) }, errors),
   ]
   if (errors.size === 0) return
   const seconds = Math.ceil(Math.max(...waits) / 1000)
@@ -44,10 +44,10 @@ export function* refuseExcess(context: Context, key: KeyActor, operation: string
   throw new Failure('over_budget', { errors, headers })
 }
 
-function notePerOperation({ limits }: KeyActor, changes: number, errors: Errors): number {
+function addPerOperationError({ limits }: KeyActor, changes: number, errors: Errors): number {
   const limit = limits?.changes_per_operation
   if (limit === undefined || changes <= limit) return 0
-  note(
+  addError(
     errors,
     'changes_per_operation',
     `has ${countOf(changes, 'changes')}, and at most ${limit} are allowed`,
@@ -60,8 +60,8 @@ const windows = {
   deletes_per_day: { plan: 'deletesPerDay', what: 'deletes', time: 'day' },
 } as const
 
-/** Notes an exceeded limit, and returns how many milliseconds to wait. */
-function* noteWithin(
+/** Adds an error for an exceeded limit, and returns how many milliseconds to wait. */
+function* addWindowErrors(
   context: Context,
   key: KeyActor,
   { name, counted }: { readonly name: keyof typeof windows; readonly counted: number },
@@ -76,7 +76,7 @@ function* noteWithin(
   const all = Number(row[0])
   if (all <= limit) return 0
   const before = all - counted
-  note(
+  addError(
     errors,
     name,
     `has ${countOf(counted, what)}${before > 0 ? `, with ${before} before in this ${time},` : ''} and at most ${limit} in one ${time} are allowed`,

@@ -1,7 +1,7 @@
 import type { AccessKey, KeyOwner } from '../../account/keys.ts'
 import { budget } from '../../budget.ts'
 import { hasPassed } from '../../clock.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import { doneColumns } from '../../plan/past/done-via.ts'
 import { type Actor, parseUserName, passesRules, type User } from '../../plan/viewer/actor.ts'
 import type { Call } from '../call.ts'
@@ -33,13 +33,13 @@ async function keyOwnerFor(
   const found =
     typeof given === 'string'
       ? parseUserName('user', given, names, errors)
-      : note(errors, 'user', 'must be a text')
+      : addError(errors, 'user', 'must be a text')
   if (found === undefined || (found.entity === self.entity && found.id === self.id)) return self
   if (!self.admin) throw new Failure('forbidden')
   const login = context.plans.get(found.entity)?.login
   const params = { $id: found.id, $session: '', $token: '' }
   const [row] = login === undefined ? [] : await context.store.read(login.state, params)
-  if (row === undefined) note(errors, 'user', 'refers to nothing')
+  if (row === undefined) addError(errors, 'user', 'refers to nothing')
   return found
 }
 
@@ -61,9 +61,9 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
   const given = body as Record<string, unknown>
   const errors: Errors = new Map()
   const terms = parseTerms(context.model, given, { before: plainTerms, more: ['user'] }, errors)
-  if (given.name === undefined || given.name === null) note(errors, 'name', 'is required')
+  if (given.name === undefined || given.name === null) addError(errors, 'name', 'is required')
   if (terms.expires_at !== null && hasPassed(Date.parse(terms.expires_at), Number.POSITIVE_INFINITY))
-    note(errors, 'expires_at', 'must be in the future: the key would never work')
+    addError(errors, 'expires_at', 'must be in the future: the key would never work')
   const owner = await keyOwnerFor(context, caller.actor, given.user, errors)
   if (errors.size > 0) throw invalid(errors)
   const calling = context.sessions.holding(caller)
@@ -95,7 +95,7 @@ async function listKeys(
   const after = openIdCursor(cursor, errors) ?? 0
   const all = parseFlag('everybody', everybody, errors)
   if (all && !passesRules(caller.actor)) throw new Failure('forbidden')
-  if (all && user !== undefined) note(errors, 'everybody', 'cannot be combined with user')
+  if (all && user !== undefined) addError(errors, 'everybody', 'cannot be combined with user')
   const owner = await keyOwnerFor(context, caller.actor, user, errors)
   if (errors.size > 0) throw invalid(errors)
   const found = await context.keys.list(all ? undefined : owner, { after, most: limit + 1 })
@@ -124,7 +124,7 @@ async function changeKey(context: Context, { caller, id, body, signal }: Call): 
   const errors: Errors = new Map()
   const given = body as Record<string, unknown>
   const terms = parseTerms(context.model, given, { before: key }, errors)
-  if (given.name === null) note(errors, 'name', 'is required')
+  if (given.name === null) addError(errors, 'name', 'is required')
   if (errors.size > 0) throw invalid(errors)
   const calling = context.sessions.holding(caller)
   if (!(await context.keys.change(key.id, terms, { calling, signal }))) {

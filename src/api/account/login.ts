@@ -3,7 +3,7 @@ import { loginAccount } from '../../account/throttle.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import { isStorable } from '../../declare/fields/text.ts'
 import type { EntityType } from '../../declare/model.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { memberColumns } from '../../plan/read/login.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import type { Answer, Context } from '../context.ts'
@@ -100,11 +100,11 @@ function parseLogin(
   const errors: Errors = new Map()
   const known = ['email', 'password', 'code', 'user_type', ...(alias ? ['username'] : [])]
   for (const name of Object.keys(body))
-    if (!known.includes(name)) note(errors, name, 'is not a field of a login')
+    if (!known.includes(name)) addError(errors, name, 'is not a field of a login')
   const name =
     alias && !Object.hasOwn(body, 'email') && Object.hasOwn(body, 'username') ? 'username' : 'email'
   if (name === 'email' && Object.hasOwn(body, 'username') && alias)
-    note(errors, 'username', 'cannot be combined with email')
+    addError(errors, 'username', 'cannot be combined with email')
   const email = takeText(body, name, errors)
   const password = takeText(body, 'password', errors)
   const code = Object.hasOwn(body, 'code') ? takeText(body, 'code', errors) : undefined
@@ -118,11 +118,11 @@ const TEXT_MAX = 1024
 
 export function takeText(body: Record<string, unknown>, name: string, errors: Errors): string {
   const value = Object.hasOwn(body, name) ? body[name] : undefined
-  if (value === undefined) note(errors, name, 'is required')
-  else if (typeof value !== 'string') note(errors, name, 'must be a text')
-  else if (value === '') note(errors, name, 'is required')
-  else if (!isStorable(value)) note(errors, name, 'must not contain U+0000 or half of a surrogate pair')
-  else if (Buffer.byteLength(value) > TEXT_MAX) note(errors, name, `must have at most ${TEXT_MAX} bytes`)
+  if (value === undefined) addError(errors, name, 'is required')
+  else if (typeof value !== 'string') addError(errors, name, 'must be a text')
+  else if (value === '') addError(errors, name, 'is required')
+  else if (!isStorable(value)) addError(errors, name, 'must not contain U+0000 or half of a surrogate pair')
+  else if (Buffer.byteLength(value) > TEXT_MAX) addError(errors, name, `must have at most ${TEXT_MAX} bytes`)
   else return value
   return ''
 }
@@ -133,7 +133,7 @@ export function takeTypes({ model }: Context, userType: unknown, errors: Errors)
   const type = model.logins.find(({ login }) => login?.userType === userType)
   if (type !== undefined) return [type]
   const names = model.logins.map((one) => one.login?.userType).join(', ')
-  note(errors, 'user_type', typeof userType === 'string' ? `must be one of ${names}` : 'must be a text')
+  addError(errors, 'user_type', typeof userType === 'string' ? `must be one of ${names}` : 'must be a text')
   return []
 }
 

@@ -12,7 +12,7 @@ import {
 import { budget } from '../../budget.ts'
 import { isStorable } from '../../declare/fields/text.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import { actorName } from '../../plan/viewer/actor.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -165,11 +165,11 @@ function handleOf({ entity, id }: FactorOwner): string {
 function takeCredential(body: Body, errors: Errors): SentCredential {
   const sent = body.credential
   const response = isRecord(sent) ? sent.response : undefined
-  if (sent === undefined) note(errors, 'credential', 'is required')
+  if (sent === undefined) addError(errors, 'credential', 'is required')
   else if (!isRecord(sent) || typeof sent.id !== 'string' || !/^[\w-]{1,1400}$/.test(sent.id))
-    note(errors, 'credential', 'must be the JSON of a PublicKeyCredential')
+    addError(errors, 'credential', 'must be the JSON of a PublicKeyCredential')
   else if (!isRecord(response) || typeof response.clientDataJSON !== 'string')
-    note(errors, 'credential.response', 'must have clientDataJSON')
+    addError(errors, 'credential.response', 'must have clientDataJSON')
   else return sent as unknown as SentCredential
   return { id: '', response: { clientDataJSON: '' } }
 }
@@ -177,10 +177,10 @@ function takeCredential(body: Body, errors: Errors): SentCredential {
 function takeName(body: Body, errors: Errors): string {
   const name = body.name
   const most = budget.passkeyNameCharacters
-  if (name === undefined) note(errors, 'name', 'is required')
+  if (name === undefined) addError(errors, 'name', 'is required')
   else if (typeof name !== 'string' || name.trim() === '' || !isStorable(name))
-    note(errors, 'name', 'must be a text that is not empty')
-  else if (name.length > most) note(errors, 'name', `must have at most ${most} characters`)
+    addError(errors, 'name', 'must be a text that is not empty')
+  else if (name.length > most) addError(errors, 'name', `must have at most ${most} characters`)
   else return name
   return ''
 }

@@ -1,6 +1,6 @@
 import { isDigestOf, type ReturnedCode } from '../../account/providers/handoffs.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
@@ -70,11 +70,11 @@ function parseCode(
   errors: Errors,
 ): { code: string; verifier: string | undefined } {
   for (const name of Object.keys(body))
-    if (name !== 'code' && name !== 'code_verifier') note(errors, name, 'is not a field here')
+    if (name !== 'code' && name !== 'code_verifier') addError(errors, name, 'is not a field here')
   const code = takeText(body, 'code', errors)
   const { code_verifier: verifier } = body
   if (verifier !== undefined && !(typeof verifier === 'string' && /^[\w.~-]{43,128}$/.test(verifier)))
-    note(errors, 'code_verifier', 'must have 43 to 128 letters, digits and -._~')
+    addError(errors, 'code_verifier', 'must have 43 to 128 letters, digits and -._~')
   if (errors.size > 0) throw invalid(errors)
   return { code, verifier: verifier as string | undefined }
 }

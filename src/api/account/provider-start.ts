@@ -2,7 +2,7 @@ import type { Handoff, LoginAsked } from '../../account/providers/handoffs.ts'
 import { randomText, sha256 } from '../../account/providers/handoffs.ts'
 import type { LoginChecks, OpenIdProvider } from '../../account/providers/openid.ts'
 import { budget } from '../../budget.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
@@ -59,7 +59,7 @@ async function askedIn(
   if (link === undefined) takeTypes(context, user_type, errors)
   else
     for (const name of ['return_to', 'user_type', 'code_challenge'])
-      if (query.has(name)) note(errors, name, 'cannot be combined with link')
+      if (query.has(name)) addError(errors, name, 'cannot be combined with link')
   const back = link === undefined ? parseReturn(context, given, errors) : undefined
   if (errors.size > 0) throw invalid(errors)
   const provider = providerOf(context, params?.name)
@@ -79,15 +79,15 @@ export function parseReturn(
 ): Pick<LoginAsked, 'returnTo' | 'challenge'> {
   const { return_to: to = settings.mail.appUrl, code_challenge: challenge } = given
   const url = typeof to === 'string' && URL.canParse(to) ? new URL(to) : undefined
-  if (to === undefined) note(errors, 'return_to', 'is required')
-  else if (url === undefined || typeof to !== 'string') note(errors, 'return_to', 'must be an address')
+  if (to === undefined) addError(errors, 'return_to', 'is required')
+  else if (url === undefined || typeof to !== 'string') addError(errors, 'return_to', 'must be an address')
   else if (Buffer.byteLength(to) > budget.returnToBytes)
-    note(errors, 'return_to', `must have at most ${budget.returnToBytes} bytes`)
+    addError(errors, 'return_to', `must have at most ${budget.returnToBytes} bytes`)
   else if (!settings.returnOrigins.has(url.origin) || url.username !== '' || url.password !== '')
-    note(errors, 'return_to', 'is not on an allowed origin (TAKEBACK_APP_URL, TAKEBACK_ALLOW_ORIGINS)')
+    addError(errors, 'return_to', 'is not on an allowed origin (TAKEBACK_APP_URL, TAKEBACK_ALLOW_ORIGINS)')
   const isDigest = typeof challenge === 'string' && /^[\w-]{43}$/.test(challenge)
   if (challenge !== undefined && !isDigest)
-    note(errors, 'code_challenge', 'must be a SHA-256 digest in base64url, with 43 characters')
+    addError(errors, 'code_challenge', 'must be a SHA-256 digest in base64url, with 43 characters')
   return { returnTo: url?.href ?? '', challenge: isDigest ? challenge : null }
 }
 

@@ -4,7 +4,7 @@ import { system } from '../../plan/viewer/actor.ts'
 import { type Answer, type Context, operationOf } from '../context.ts'
 import { refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { hashSecrets, noteOwnPassword } from '../faults.ts'
+import { addPasswordErrors, hashSecrets } from '../faults.ts'
 import { annotated } from '../notes.ts'
 import { perform } from '../perform.ts'
 import {
@@ -49,7 +49,7 @@ export const PASSWORD_LINKS = ['reset', 'invite'] as const
 function refuseWeak({ plan, key }: Linked, password: string): void {
   const errors: Errors = new Map()
   plan.view(system).check('partial', { password }, errors)
-  noteOwnPassword(plan, { password, email: key }, errors)
+  addPasswordErrors(plan, { password, email: key }, errors)
   if (errors.size > 0) throw invalid(errors)
 }
 

@@ -4,7 +4,7 @@ import { expiryOf } from '../../account/temporary.ts'
 import { loginAccount } from '../../account/throttle.ts'
 import { renew } from '../../account/tokens.ts'
 import { no } from '../../declare/cel/expression.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { LoginPlan } from '../../plan/read/login.ts'
 import { type Caller, type KeyActor, type Session, system, userOf } from '../../plan/viewer/actor.ts'
@@ -14,7 +14,7 @@ import type { Step } from '../../store/step.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst, TRIES } from '../context.ts'
 import { refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { hashSecrets, noteOwnPassword } from '../faults.ts'
+import { addPasswordErrors, hashSecrets } from '../faults.ts'
 import { annotated } from '../notes.ts'
 import { perform } from '../perform.ts'
 import { badToken } from './identify.ts'
@@ -188,15 +188,15 @@ function parseChange(
   const errors: Errors = new Map()
   for (const name of Object.keys(body))
     if (!['password', 'new_password', 'keys'].includes(name))
-      note(errors, name, 'is not a field of a change of password')
+      addError(errors, name, 'is not a field of a change of password')
   const { keys = 'keep' } = body
-  if (keys !== 'keep' && keys !== 'end') note(errors, 'keys', 'must be keep or end')
+  if (keys !== 'keep' && keys !== 'end') addError(errors, 'keys', 'must be keep or end')
   const password = takeText(body, 'password', errors)
   const fresh = takeText(body, 'new_password', errors)
   const weak: Errors = new Map()
   if (!errors.has('new_password')) plan.view(system).check('partial', { password: fresh }, weak)
-  noteOwnPassword(plan, { password: fresh, email: key }, weak)
-  for (const sentence of weak.get('password') ?? []) note(errors, 'new_password', sentence)
+  addPasswordErrors(plan, { password: fresh, email: key }, weak)
+  for (const sentence of weak.get('password') ?? []) addError(errors, 'new_password', sentence)
   if (errors.size > 0) throw invalid(errors)
   return { password, fresh, endsKeys: keys === 'end' }
 }

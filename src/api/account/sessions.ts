@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../declare/fields/field.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
@@ -35,7 +35,7 @@ async function endOthers(
   const errors: Errors = new Map()
   const { user, others } = query.take(errors)
   if (!parseFlag('others', others, errors) && !errors.has('others'))
-    note(errors, 'others', 'must be 1: it ends all other sessions')
+    addError(errors, 'others', 'must be 1: it ends all other sessions')
   const account = await chosenAccount(context, caller, user, errors)
   await context.sessions.endOthers(account, account.session, signal)
   context.identities.forget()

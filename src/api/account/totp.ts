@@ -1,5 +1,5 @@
 import { base32, otpauthUri } from '../../account/totp.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { actorName } from '../../plan/viewer/actor.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -89,7 +89,7 @@ async function proveAgain(context: Context, call: SelfCall): Promise<void> {
   refuseOthers(body, ['password', 'code'], errors)
   const name = Object.hasOwn(body, 'code') ? 'code' : 'password'
   if (name === 'code' && Object.hasOwn(body, 'password'))
-    note(errors, 'code', 'cannot be combined with password')
+    addError(errors, 'code', 'cannot be combined with password')
   const proof = takeText(body, name, errors)
   if (errors.size > 0) throw invalid(errors)
   if (name === 'password') return confirmPassword(context, self, proof, call)

@@ -1,6 +1,6 @@
 import { yes } from '../../declare/cel/expression.ts'
 import type { Field } from '../../declare/model.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { differenceOf, journalledDifference } from '../../journal/difference.ts'
 import type { Upcaster } from '../../journal/upcast.ts'
 import type { Plan } from '../../plan/compile.ts'
@@ -38,7 +38,7 @@ export async function history(
   const limit = limitOf(given.limit, errors)
   const before =
     given.cursor === undefined ? Number.MAX_SAFE_INTEGER : openHistoryCursor(plan, id, given.cursor)
-  if (before === undefined) note(errors, 'cursor', 'is not a cursor of this history')
+  if (before === undefined) addError(errors, 'cursor', 'is not a cursor of this history')
   if (errors.size > 0) throw invalid(errors)
   await refuseHidden(context, plan, actor, id)
 

@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import type { Model } from '../../declare/model.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { journalledDifference } from '../../journal/difference.ts'
 import type { Upcaster } from '../../journal/upcast.ts'
 import {
@@ -42,8 +42,9 @@ export async function operations(
   const limit = limitOf(given.limit, errors)
   const before = given.cursor === undefined ? undefined : openOperationsCursor(given.cursor, errors)
   const { kind, cause } = given
-  if (kind !== undefined && !KINDS.includes(kind)) note(errors, 'kind', `must be one of ${KINDS.join(', ')}`)
-  if (cause !== undefined && !isOperation(cause)) note(errors, 'cause', 'must be the id of an operation')
+  if (kind !== undefined && !KINDS.includes(kind))
+    addError(errors, 'kind', `must be one of ${KINDS.join(', ')}`)
+  if (cause !== undefined && !isOperation(cause)) addError(errors, 'cause', 'must be the id of an operation')
   const filter = { ...parseFilter(context, given, errors), kind, cause, before }
   const seen = visibleTo(actor, filter)
   if (errors.size > 0) throw invalid(errors)
@@ -75,7 +76,7 @@ function openOperationsCursor(text: string, errors: Errors): OperationPlace | un
     !Number.isNaN(Date.parse(at))
   )
     return { at, operation }
-  return note(errors, 'cursor', 'is not a cursor of this list')
+  return addError(errors, 'cursor', 'is not a cursor of this list')
 }
 
 /** `GET /api/operations/<id>/`: one operation with its changes. */
@@ -89,7 +90,7 @@ export async function operation(
   const given = query.take(errors)
   const limit = limitOf(given.limit, errors)
   const after = given.cursor === undefined ? 0 : Number(/^\d{1,15}$/.exec(given.cursor)?.[0] ?? Number.NaN)
-  if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
+  if (Number.isNaN(after)) addError(errors, 'cursor', 'is not a cursor of this list')
   const head = await perform(context.store, visibleOperation(context, actor, id))
   if (errors.size > 0) throw invalid(errors)
   const params = { $operation: id, $after: after }
@@ -174,7 +175,7 @@ export function parseFilter(
 ): OperationFilter {
   const { run } = given
   if (run !== undefined && !isRun(run))
-    note(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
+    addError(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
   return {
     actor: parseActor(
       given.actor,
@@ -197,7 +198,7 @@ function parseEntity(
   if (text === undefined) return undefined
   const [, type = '', id] = /^([^/]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
   if (entities.has(type)) return { type, id: id === undefined ? null : Number(id) }
-  return note(errors, 'entity', 'must be an Entity type, or one of its Entities, such as bookings/7')
+  return addError(errors, 'entity', 'must be an Entity type, or one of its Entities, such as bookings/7')
 }
 
 /** Returns the statement for a filter, and its parameters. */

@@ -61,7 +61,7 @@ export class Retention {
     this.#doubted = doubt !== ''
     if (this.#doubted) throw new Postponed(doubt)
     await this.pass(job, now)
-    if (this.#erases) await this.#note(now)
+    if (this.#erases) await this.#recordPass(now)
   }
 
   /** Whether any retention is declared. If not, only kept answers are erased. */
@@ -74,8 +74,8 @@ export class Retention {
     await this.#context.store.write(this.#plan.confirm, { $now: new Date(now).toISOString() })
   }
 
-  /** Notes the time of a pass, and how far the journal has come. */
-  async #note(now: number): Promise<void> {
+  /** Records the time of a pass, and how far the journal has come. */
+  async #recordPass(now: number): Promise<void> {
     const time = new Date(now).toISOString()
     await this.#context.store.write(this.#plan.keepPassed, { $now: time })
     const { marks, last } = await this.#readMarks()

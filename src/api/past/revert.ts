@@ -1,5 +1,5 @@
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import { addSentences, type Conflicts, explainObstacle } from '../../journal/conflicts.ts'
 import { groupsOf, type Reversal, revertTo } from '../../journal/reversal.ts'
 import { Snapshot } from '../../journal/versions.ts'
@@ -177,11 +177,11 @@ function withUnmapped(answer: KeptAnswer, unmapped: readonly string[]): KeptAnsw
 
 function parseVersion(body: unknown, errors: Errors): number {
   const given = isRecord(body) ? body : {}
-  for (const name of Object.keys(given)) if (name !== 'version') note(errors, name, 'is not known here')
+  for (const name of Object.keys(given)) if (name !== 'version') addError(errors, name, 'is not known here')
   const { version } = given
-  if (version === undefined) note(errors, 'version', 'is required')
+  if (version === undefined) addError(errors, 'version', 'is required')
   else if (!Number.isSafeInteger(version) || Number(version) < 1)
-    note(errors, 'version', 'must be a whole number from 1')
+    addError(errors, 'version', 'must be a whole number from 1')
   return Number(version)
 }
 

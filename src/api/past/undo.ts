@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import { kindCountColumns, type OperationFilter } from '../../plan/past/operations.ts'
 import { type Actor, actorName, isAgent, system } from '../../plan/viewer/actor.ts'
 import { type Act, read } from '../../store/act.ts'
@@ -58,13 +58,13 @@ function parseNamed(body: unknown): readonly string[] | undefined {
   const errors: Errors = new Map()
   for (const name of FILTERS)
     if (given[name] !== undefined && given[name] !== null)
-      note(errors, name, 'cannot be combined with operations')
+      addError(errors, name, 'cannot be combined with operations')
   const { namedOperations: most } = budget
   if (!Array.isArray(operations) || operations.length === 0 || operations.length > most)
-    note(errors, 'operations', `must be a list of 1 to ${most} operations`)
+    addError(errors, 'operations', `must be a list of 1 to ${most} operations`)
   if (errors.size > 0) throw invalid(errors)
   const ids = (operations as unknown[]).map((id, at) =>
-    typeof id === 'string' ? id : (note(errors, `operations.${at}`, 'must be a text') ?? ''),
+    typeof id === 'string' ? id : (addError(errors, `operations.${at}`, 'must be a text') ?? ''),
   )
   if (errors.size > 0) throw invalid(errors)
   return [...new Set(ids)]
@@ -81,7 +81,7 @@ function* namedOperations(
   for (const [at, id] of named.entries()) {
     const operation = yield* operationById(context, id)
     if (operation === undefined || !(yield* isVisible(context, actor, operation)))
-      note(errors, `operations.${at}`, 'is not an operation that you can see')
+      addError(errors, `operations.${at}`, 'is not an operation that you can see')
     else yield* isForeign(context, actor, id)
   }
   if (errors.size > 0) throw invalid(errors)
@@ -175,18 +175,18 @@ export function parseAsked(
   const given = query.take(errors)
   const sent = isRecord(body) ? body : {}
   for (const name of Object.keys(sent)) {
-    if (!known.includes(name)) note(errors, name, 'is not known here')
-    else if (Object.hasOwn(given, name)) note(errors, name, 'is given both in the query and in the body')
+    if (!known.includes(name)) addError(errors, name, 'is not known here')
+    else if (Object.hasOwn(given, name)) addError(errors, name, 'is given both in the query and in the body')
   }
   const flag = (name: (typeof SWITCHES)[number]) => {
     const value = sent[name]
     if (value === undefined || value === null) return parseFlag(name, given[name], errors)
-    if (typeof value !== 'boolean') note(errors, name, 'must be true or false')
+    if (typeof value !== 'boolean') addError(errors, name, 'must be true or false')
     return value === true
   }
   const text = (name: (typeof TEXTS)[number]) => {
     const value = sent[name] ?? given[name]
-    return value === undefined || typeof value === 'string' ? value : note(errors, name, 'must be a text')
+    return value === undefined || typeof value === 'string' ? value : addError(errors, name, 'must be a text')
   }
   const place = previewPlace(text('plan'), text('cursor'), errors)
   const asked = {
@@ -196,7 +196,7 @@ export function parseAsked(
     withEffects: flag('with_effects'),
     with: parseWith(text('with'), ['targets', 'dependents'], errors),
   }
-  if (asked.offset > 0 && !asked.dryRun) note(errors, 'cursor', 'works only with dry_run')
+  if (asked.offset > 0 && !asked.dryRun) addError(errors, 'cursor', 'works only with dry_run')
   if (errors.size > 0) throw invalid(errors)
   return asked
 }
@@ -206,7 +206,7 @@ export function parseWith(text: string | undefined, names: readonly With[], erro
   const found = new Set<With>()
   for (const word of text?.split(',') ?? []) {
     const name = names.find((one) => one === word)
-    if (name === undefined) note(errors, 'with', `must be ${names.join(' or ')}`)
+    if (name === undefined) addError(errors, 'with', `must be ${names.join(' or ')}`)
     else found.add(name)
   }
   return found
@@ -218,12 +218,12 @@ function undoFilter(context: Context, actor: Actor, body: unknown): OperationFil
   const texts = FILTERS.map((name) => {
     const value = given[name]
     if (value === undefined || value === null) return [name, undefined]
-    return [name, typeof value === 'string' ? value : note(errors, name, 'must be a text')]
+    return [name, typeof value === 'string' ? value : addError(errors, name, 'must be a text')]
   })
   const filter = parseFilter(context, Object.fromEntries(texts), errors)
   const seen = visibleTo(actor, filter)
   if (Object.values(filter).every((one) => one === undefined) && errors.size === 0)
-    note(errors, 'since', 'is required, or one of actor, until, entity, run and operations')
+    addError(errors, 'since', 'is required, or one of actor, until, entity, run and operations')
   if (errors.size > 0) throw invalid(errors)
   return seen
 }

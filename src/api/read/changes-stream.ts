@@ -43,11 +43,11 @@ export async function streamOf(
 
 function followedList(context: Context, stream: EventStream, list: StreamedList): FollowedList {
   const { hub, positions, identities } = context
-  const { subscription, eyes, caller, since, name, limit = budget.pageEntities } = list
+  const { subscription, callerId, caller, since, name, limit = budget.pageEntities } = list
   return new FollowedList(stream, {
     hub,
     subscription,
-    eyes,
+    callerId,
     from: since,
     ...(name !== undefined && { name }),
     textOf: (position) => positions.textOf(position),

@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { type Errors, invalid, note } from '../../errors.ts'
+import { addError, type Errors, invalid } from '../../errors.ts'
 import type { Position } from '../../journal/position.ts'
 import { badToken } from '../account/identify.ts'
 import { redeemTicket } from '../account/ticket.ts'
@@ -59,10 +59,10 @@ async function changes(context: Context, call: Call<ParameterNames>): Promise<An
 
 function parseWait(text: string | undefined, isStream: boolean, errors: Errors): number {
   if (text === undefined) return 0
-  if (isStream) note(errors, 'wait', 'is not for streams: they wait anyway')
+  if (isStream) addError(errors, 'wait', 'is not for streams: they wait anyway')
   const seconds = /^\d{1,3}$/.test(text) ? Number(text) : -1
   if (seconds < 0 || seconds > budget.feedWaitSeconds)
-    note(errors, 'wait', `must be a whole number of seconds from 0 to ${budget.feedWaitSeconds}`)
+    addError(errors, 'wait', `must be a whole number of seconds from 0 to ${budget.feedWaitSeconds}`)
   return seconds
 }
 
@@ -115,7 +115,7 @@ function untilTold(
   over: AbortSignal,
 ): Promise<void> {
   const { hub } = context
-  const { subscription, eyes } = following
+  const { subscription, callerId } = following
   return new Promise((resolve) => {
     const done = () => {
       listener.isOver = true
@@ -125,7 +125,7 @@ function untilTold(
     }
     const listener = {
       subscription,
-      eyes,
+      callerId,
       position: since,
       isOver: over.aborted,
       deliver: done,

@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
-import { catalogue, type Errors, Failure, invalid, note, shownFailure } from '../../errors.ts'
+import { addError, catalogue, type Errors, Failure, invalid, shownFailure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { AnyAnswer, Context } from '../context.ts'
 import { CHANGES, exampleType, refTo } from '../description.ts'
@@ -29,10 +29,10 @@ async function changesOfLists(context: Context, call: Call): Promise<AnyAnswer> 
 function parseLists(body: object): Followed[] {
   const { lists, ...others } = body as { readonly lists?: unknown }
   const errors: Errors = new Map()
-  for (const name of Object.keys(others)) note(errors, name, 'is not known here')
+  for (const name of Object.keys(others)) addError(errors, name, 'is not known here')
   const most = budget.streamLists
   if (!Array.isArray(lists) || lists.length === 0 || lists.length > most)
-    note(errors, 'lists', `must be a list of 1 to ${most} lists to follow`)
+    addError(errors, 'lists', `must be a list of 1 to ${most} lists to follow`)
   const parsed = (Array.isArray(lists) ? lists : [])
     .slice(0, most)
     .map((list, at) => parseList(list, `lists.${at}`, errors))
@@ -42,7 +42,7 @@ function parseLists(body: object): Followed[] {
 
 /** The types and the fields can be lists of texts. */
 function parseList(list: unknown, path: string, errors: Errors): Followed {
-  if (!isRecord(list)) note(errors, path, 'must be an object')
+  if (!isRecord(list)) addError(errors, path, 'must be an object')
   const given = Object.entries(isRecord(list) ? list : {})
   return Object.fromEntries(given.map(([name, value]) => [name, parseValue(name, value, path, errors)]))
 }
@@ -50,9 +50,10 @@ function parseList(list: unknown, path: string, errors: Errors): Followed {
 function parseValue(name: string, value: unknown, path: string, errors: Errors): string | undefined {
   const takesList = name === 'entity' || name === 'fields'
   const texts: readonly unknown[] = takesList && Array.isArray(value) ? value : [value]
-  if (!FOLLOWED.some((one) => one === name)) note(errors, `${path}.${name}`, 'is not known here')
+  if (!FOLLOWED.some((one) => one === name)) addError(errors, `${path}.${name}`, 'is not known here')
   else if (texts.every((one) => typeof one === 'string')) return texts.join(',')
-  else note(errors, `${path}.${name}`, takesList ? 'must be a text, or a list of texts' : 'must be a text')
+  else
+    addError(errors, `${path}.${name}`, takesList ? 'must be a text, or a list of texts' : 'must be a text')
   return undefined
 }
 

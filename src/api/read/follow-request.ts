@@ -1,9 +1,9 @@
 import { no } from '../../declare/cel/expression.ts'
 import { didYouMean } from '../../declare/closest.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 import { type Position, PositionGone } from '../../journal/position.ts'
 import { type Delivery, deliveriesOf } from '../../live/delivery.ts'
-import { type Eyes, eyesOf, type Subscription, subscriptionOf } from '../../live/subscription.ts'
+import { type CallerId, callerIdOf, type Subscription, subscriptionOf } from '../../live/subscription.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Actor, Caller } from '../../plan/viewer/actor.ts'
 import { allow, type Context, signInFirst } from '../context.ts'
@@ -15,7 +15,7 @@ export const FOLLOWED = ['since', 'entity', 'filter', 'fields'] as const
 export interface FollowRequest {
   readonly caller: Caller
   readonly subscription: Subscription
-  readonly eyes: Eyes
+  readonly callerId: CallerId
   /** Undefined: from now on. */
   readonly since: Position | undefined
 }
@@ -23,7 +23,7 @@ export interface FollowRequest {
 /** What is followed, as it is sent. */
 export type Followed = { readonly [Name in (typeof FOLLOWED)[number]]?: string | undefined }
 
-/** Notes what is wrong with it. Throws if the caller may not read a type. */
+/** Adds what is wrong with it to `errors`. Throws if the caller may not read a type. */
 export function parseFollow(
   context: Context,
   caller: Caller,
@@ -34,13 +34,13 @@ export function parseFollow(
   const plans = parseEntities(context, actor, entity, errors)
   const isOne = plans.length === 1
   for (const [name, given] of Object.entries({ filter, fields }))
-    if (given !== undefined && !isOne) note(errors, name, 'needs entity with exactly one Entity type')
+    if (given !== undefined && !isOne) addError(errors, name, 'needs entity with exactly one Entity type')
   const chosen = isOne ? { filter, fields } : { filter: undefined, fields: undefined }
   const subscription = subscriptionOf(actor, { plans, ...chosen }, errors)
   return {
     caller,
     subscription,
-    eyes: eyesOf(subscription, actor),
+    callerId: callerIdOf(subscription, actor),
     since: parsePosition(context, since, errors),
   }
 }
@@ -55,7 +55,11 @@ function parseEntities(context: Context, actor: Actor, text: string | undefined,
   return [...new Set(text.split(','))].flatMap((name): Plan[] => {
     const plan = plans.get(name)
     if (plan === undefined) {
-      note(errors, 'entity', () => `"${name}" is not an Entity type${didYouMean(name, [...plans.keys()])}`)
+      addError(
+        errors,
+        'entity',
+        () => `"${name}" is not an Entity type${didYouMean(name, [...plans.keys()])}`,
+      )
       return []
     }
     allow(plan, 'read', actor, true)
@@ -71,7 +75,7 @@ function parsePosition(
   if (text === undefined) return undefined
   return (
     positions.parse(text) ??
-    note(errors, 'since', 'must be a position: the Takeback-Position of a list, or the next of an answer')
+    addError(errors, 'since', 'must be a position: the Takeback-Position of a list, or the next of an answer')
   )
 }
 
@@ -99,19 +103,25 @@ export interface FollowedPage {
 
 /** What comes after a position, in whole operations: up to the one that reaches the limit. */
 export async function pageAfter(
-  { feed, teller }: Context,
-  { subscription, eyes }: FollowRequest,
+  { feed, eventReader }: Context,
+  { subscription, callerId }: FollowRequest,
   since: Position,
   limit: number,
 ): Promise<FollowedPage> {
   const page = await feed.after(since, { limit, entities: subscription.entities })
-  const told = await teller.tell({ subscription, eyes: [eyes], operations: page.operations })
+  const operationEvents = await eventReader.read({
+    subscription,
+    callerIds: [callerId],
+    operations: page.operations,
+  })
   let events = 0
-  const end = told.findIndex((one) => {
-    events += one.events.get(eyes)?.length ?? 0
+  const end = operationEvents.findIndex((one) => {
+    events += one.events.get(callerId)?.length ?? 0
     return events >= limit
   })
-  const last = end < 0 || end === told.length - 1 ? undefined : told[end]
-  const delivery = deliveriesOf(last === undefined ? told : told.slice(0, end + 1)).get(eyes)
+  const last = end < 0 || end === operationEvents.length - 1 ? undefined : operationEvents[end]
+  const delivery = deliveriesOf(last === undefined ? operationEvents : operationEvents.slice(0, end + 1)).get(
+    callerId,
+  )
   return { delivery, next: last?.position ?? page.next, more: last !== undefined || page.more }
 }

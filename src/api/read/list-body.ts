@@ -1,10 +1,10 @@
 import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, noteAll, placed } from '../../errors.ts'
+import { addErrors, type Errors, Failure, invalid, invalidAt, placed } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { uniquesOf } from '../../plan/tables/schema.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
-import { noteTakenAt } from '../../plan/write/faults.ts'
+import { addTakenAt } from '../../plan/write/faults.ts'
 import { type Act, all } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
 import type { KeptAnswer } from '../context.ts'
@@ -51,10 +51,10 @@ export function together(failures: readonly Failure[], more: Errors): Failure {
   const other = failures.find(({ code }) => code !== 'invalid_data')
   if (other !== undefined) return other
   const all: Errors = new Map()
-  for (const { errors } of failures) if (errors !== undefined) noteAll(all, errors)
+  for (const { errors } of failures) if (errors !== undefined) addErrors(all, errors)
   // The database named an earlier item of the same list, which does not exist after the refusal.
   for (const path of more.keys()) all.delete(path)
-  noteAll(all, more)
+  addErrors(all, more)
   return invalid(all)
 }
 
@@ -71,7 +71,7 @@ export function repeatedValues(plan: Plan, actor: Actor, bodies: readonly unknow
       if (before === undefined) first.set(key, at)
       else {
         const by = `${before} of the same list`
-        noteTakenAt(errors, { paths: set, by, together: set.length, prefix: `${at}.` })
+        addTakenAt(errors, { paths: set, by, together: set.length, prefix: `${at}.` })
       }
     }
   }

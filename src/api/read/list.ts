@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { type Errors, invalid, note } from '../../errors.ts'
+import { addError, type Errors, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Filter } from '../../plan/condition/filter.ts'
 import type { ListPlan } from '../../plan/read/list.ts'
@@ -100,7 +100,7 @@ function parseList(
   const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
   const past = selection.at !== undefined
   const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors, past)
-  if (past && given.expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
+  if (past && given.expand !== undefined) addError(errors, 'expand', 'cannot be combined with at')
   const asked = {
     ...selection,
     sort,
@@ -131,7 +131,7 @@ export function parseSelection<Name extends string>(
   const given = query.take(errors, (path, text) => {
     if (filters.length < budget.equalities)
       add(lists.equality({ path, text, at: filters.length }, errors, query.names))
-    else note(errors, path, `is one of more than ${budget.equalities} equalities: use filter`)
+    else addError(errors, path, `is one of more than ${budget.equalities} equalities: use filter`)
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (given.filter !== undefined) add(lists.parse(given.filter, errors, { past: at !== undefined }))
@@ -140,7 +140,7 @@ export function parseSelection<Name extends string>(
     add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
   const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)
   if (search !== undefined && at !== undefined)
-    note(errors, 'search', 'cannot be combined with at: search words of the past are not kept')
+    addError(errors, 'search', 'cannot be combined with at: search words of the past are not kept')
   return { given, selection: { filters, trashed: parseTrashed(given.trashed, errors), at, search } }
 }
 
@@ -155,7 +155,7 @@ export function limitOf(
 function parseTrashed(text: string | undefined, errors: Errors): Trashed {
   if (text === undefined) return 'without'
   if (text === 'only' || text === 'with') return text
-  note(errors, 'trashed', 'must be only or with')
+  addError(errors, 'trashed', 'must be only or with')
   return 'without'
 }
 

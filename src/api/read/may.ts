@@ -2,7 +2,7 @@ import { didYouMean } from '../../declare/closest.ts'
 import { actions } from '../../declare/define.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { isRecord } from '../../declare/record.ts'
-import { catalogue, type Errors, Failure, invalid, note, shownErrors } from '../../errors.ts'
+import { addError, catalogue, type Errors, Failure, invalid, shownErrors } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { type Actor, nobody, parseActor, passesRules, system } from '../../plan/viewer/actor.ts'
 import type { Act } from '../../store/act.ts'
@@ -96,7 +96,7 @@ async function answerMay(context: Context, call: Call): Promise<Answer> {
     throw new Failure('forbidden', { denied: 'actor: only admins ask for others' })
   const errors: Errors = new Map()
   for (const name of Object.keys(sent))
-    if (!['actor', 'action', 'path', 'body'].includes(name)) note(errors, name, 'is not known here')
+    if (!['actor', 'action', 'path', 'body'].includes(name)) addError(errors, name, 'is not known here')
   const question = parseQuestion(context, sent, errors)
   const actor = sent.actor === undefined ? caller : await parseAskedActor(context, sent.actor, errors)
   if (errors.size > 0 || question === undefined || actor === undefined) throw invalid(errors)
@@ -126,18 +126,18 @@ export function parseQuestion(
 ): Question | undefined {
   const action = ASKED.find((one) => one === asked)
   if (action === undefined)
-    note(errors, 'action', () => `must be one of ${ASKED.join(', ')}${didYouMean(String(asked), ASKED)}`)
+    addError(errors, 'action', () => `must be one of ${ASKED.join(', ')}${didYouMean(String(asked), ASKED)}`)
   const [, name, id] = (typeof path === 'string' && PATH.exec(path)) || []
-  if (name === undefined) note(errors, 'path', 'must be a path, such as /api/bookings/7/ or bookings')
+  if (name === undefined) addError(errors, 'path', 'must be a path, such as /api/bookings/7/ or bookings')
   else if (action !== undefined && OF_TYPE.includes(action) !== (id === undefined))
-    note(
+    addError(
       errors,
       'path',
       id === undefined ? `must have an id: ${name}/7` : `must be that of the type: ${name}`,
     )
-  if (body !== undefined && !isRecord(body)) note(errors, 'body', 'must be an object')
+  if (body !== undefined && !isRecord(body)) addError(errors, 'body', 'must be an object')
   else if (body !== undefined && action !== undefined && !WITH_BODY.includes(action))
-    note(errors, 'body', `is only for ${WITH_BODY.join(' and ')}`)
+    addError(errors, 'body', `is only for ${WITH_BODY.join(' and ')}`)
   if (action === undefined || name === undefined) return undefined
   return { action, plan: context.plans.get(name), id, body: isRecord(body) ? body : undefined }
 }
@@ -148,11 +148,11 @@ async function parseAskedActor(context: Context, text: unknown, errors: Errors):
   const logins = context.model.logins.map(({ name }) => name)
   const found = typeof text === 'string' ? parseActor(text, logins, errors)?.user : undefined
   if (errors.has('actor')) return undefined
-  if (found?.id == null) return note(errors, 'actor', 'must be a user, such as users/3, or nobody')
+  if (found?.id == null) return addError(errors, 'actor', 'must be a user, such as users/3, or nobody')
   const { name: entity, id } = found
   const plan = context.plans.get(entity)
   const [row] = plan === undefined ? [] : await context.store.read(plan.view(system).lists.read, { $id: id })
-  if (row === undefined) return note(errors, 'actor', 'refers to nothing')
+  if (row === undefined) return addError(errors, 'actor', 'refers to nothing')
   return { kind: 'user', entity, id, admin: entity === context.model.admins }
 }
 

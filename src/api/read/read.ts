@@ -1,4 +1,4 @@
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { AS_OF } from '../../plan/past/past.ts'
 import { entityRow, entityState } from '../../plan/view/entity-row.ts'
@@ -52,7 +52,7 @@ function askedOf(
   const expand = given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors)
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (at !== undefined) allow(plan, 'history', actor)
-  if (at !== undefined && expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
+  if (at !== undefined && expand !== undefined) addError(errors, 'expand', 'cannot be combined with at')
   if (errors.size > 0) throw invalid(errors)
   if (at !== undefined) {
     params[AS_OF] = at

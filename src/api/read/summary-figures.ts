@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import { didYouMean } from '../../declare/closest.ts'
 import { PERIODS, type Period, timeZoneProblem } from '../../declare/period.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Comparable } from '../../plan/condition/query.ts'
 import { imbalanceIn, splitOutside } from '../../plan/read/brackets.ts'
 import type { ListPlan } from '../../plan/read/list.ts'
@@ -50,14 +50,14 @@ export class FiguresReader {
   #values(name: string, text: string | undefined, kind: FigureKind): Comparable[] {
     if (text === undefined) return []
     const problem = imbalanceIn(text)
-    if (problem !== undefined) return note(this.#errors, name, problem) ?? []
+    if (problem !== undefined) return addError(this.#errors, name, problem) ?? []
     const parts = splitOutside(text, ',').map((part) => part.trim())
     if (parts.length > budget.summaryValues)
-      return note(this.#errors, name, `names more than ${budget.summaryValues} values`) ?? []
+      return addError(this.#errors, name, `names more than ${budget.summaryValues} values`) ?? []
     const values = parts.flatMap((part) => this.#value(name, part, kind) ?? [])
     const same = ({ path, period, value }: Comparable) =>
       period === undefined ? path : JSON.stringify([period, value])
-    if (new Set(values.map(same)).size < values.length) note(this.#errors, name, 'names a value twice')
+    if (new Set(values.map(same)).size < values.length) addError(this.#errors, name, 'names a value twice')
     return values
   }
 
@@ -71,7 +71,7 @@ export class FiguresReader {
 
   #unfit(name: string, path: string, what: string, by: Comparable | undefined): undefined {
     const hint = () => (by === undefined ? this.#lists.hint(path) : '')
-    return note(this.#errors, name, () => `"${path}" is not ${what} of ${this.#type}${hint()}`)
+    return addError(this.#errors, name, () => `"${path}" is not ${what} of ${this.#type}${hint()}`)
   }
 
   #period(
@@ -85,12 +85,16 @@ export class FiguresReader {
     if (by === undefined || unit === undefined || (by.kind !== 'date' && by.kind !== 'datetime'))
       return this.#unfit(name, path, 'a date or a time', by)
     if (by.kind === 'date' && unit === 'hour')
-      return note(this.#errors, name, `"${path}" is a date, which has no hours`)
+      return addError(this.#errors, name, `"${path}" is a date, which has no hours`)
     if (by.kind === 'date' && quoted !== undefined)
-      return note(this.#errors, name, `"${path}" is a date, which has no time zone: write ${unit}(${path})`)
+      return addError(
+        this.#errors,
+        name,
+        `"${path}" is a date, which has no time zone: write ${unit}(${path})`,
+      )
     const zone = quoted?.trim().replace(/^(["'])(.*)\1$/s, '$2')
     const problem = zone === undefined ? undefined : timeZoneProblem(zone)
-    if (problem !== undefined) return note(this.#errors, name, problem)
+    if (problem !== undefined) return addError(this.#errors, name, problem)
     const period: Period = { unit, of: by.kind, zone }
     return { ...by, path: text, kind: unit === 'hour' ? 'datetime' : 'date', choices: undefined, period }
   }
@@ -105,10 +109,10 @@ export class FiguresReader {
 
   #sortKeys(text: string, names: ReadonlyMap<string, Omit<GroupKey, 'descending'>>): GroupKey[] {
     const problem = imbalanceIn(text)
-    if (problem !== undefined) return note(this.#errors, 'sort', problem) ?? []
+    if (problem !== undefined) return addError(this.#errors, 'sort', problem) ?? []
     const parts = splitOutside(text, ',').map((part) => part.trim())
     if (parts.length > budget.sortKeys)
-      return note(this.#errors, 'sort', `names more than ${budget.sortKeys} values`) ?? []
+      return addError(this.#errors, 'sort', `names more than ${budget.sortKeys} values`) ?? []
     const keys = parts.flatMap((part): GroupKey[] => {
       const descending = part.startsWith('-')
       const name = descending ? part.slice(1) : part
@@ -117,7 +121,7 @@ export class FiguresReader {
       const all = [...names.keys()]
       const possible = `sort by ${all.join(', ')}${didYouMean(name, all)}`
       return (
-        note(
+        addError(
           this.#errors,
           'sort',
           `"${name}" is neither in group nor a figure of this request: ${possible}`,
@@ -125,7 +129,7 @@ export class FiguresReader {
       )
     })
     if (new Set(keys.map(({ by }) => by.path)).size < keys.length)
-      note(this.#errors, 'sort', 'names a value twice')
+      addError(this.#errors, 'sort', 'names a value twice')
     return keys
   }
 }

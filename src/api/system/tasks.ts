@@ -1,6 +1,6 @@
 import { isStorable } from '../../declare/fields/text.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { TaskState } from '../../work/task-statements.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -22,9 +22,9 @@ async function listTasks(
   const limit = limitOf(given.limit, errors)
   const state = STATES.find((one) => one === given.state)
   if (given.state !== undefined && state === undefined)
-    note(errors, 'state', `must be one of ${STATES.join(', ')}`)
+    addError(errors, 'state', `must be one of ${STATES.join(', ')}`)
   if (given.queue !== undefined && !isStorable(given.queue))
-    note(errors, 'queue', 'is not the name of a queue')
+    addError(errors, 'queue', 'is not the name of a queue')
   const before = openIdCursor(given.cursor, errors)
   if (errors.size > 0) throw invalid(errors)
   const [found, { queues }] = await Promise.all([

@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { refuseOthers } from '../account/account-link.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -26,10 +26,11 @@ async function resend({ webhooks }: Context, { params, body }: Call): Promise<An
   const { operation, aside } = body as Readonly<Record<string, unknown>>
   const errors: Errors = new Map()
   refuseOthers(body, ['operation', 'aside'], errors)
-  if (aside !== undefined && aside !== true) note(errors, 'aside', 'must be true')
-  if (operation !== undefined && typeof operation !== 'string') note(errors, 'operation', 'must be a text')
+  if (aside !== undefined && aside !== true) addError(errors, 'aside', 'must be true')
+  if (operation !== undefined && typeof operation !== 'string')
+    addError(errors, 'operation', 'must be a text')
   if ((operation === undefined) === (aside === undefined))
-    note(errors, 'operation', 'is required, or else aside')
+    addError(errors, 'operation', 'is required, or else aside')
   if (errors.size > 0) throw invalid(errors)
   const name = params?.name ?? ''
   if (!webhooks.names.includes(name)) throw new Failure('not_found')

@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { withoutOperators } from '../../declare/apply-operators.ts'
 import { pathsIn } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalidAt } from '../../errors.ts'
 import { byAll, type VersionChange, versionChanges } from '../../journal/conflicts.ts'
 import { isEqual, leavesOf, type State } from '../../journal/leaves.ts'
 import { Snapshot } from '../../journal/versions.ts'
@@ -23,7 +23,7 @@ export function baseOf(query: Query, errors: Errors): number | undefined {
   const version = /^[1-9]\d{0,15}$/.test(base) ? Number(base) : Number.NaN
   return Number.isSafeInteger(version)
     ? version
-    : note(errors, 'base', 'must be a version: a whole number from 1')
+    : addError(errors, 'base', 'must be a version: a whole number from 1')
 }
 
 interface Based {
@@ -122,7 +122,11 @@ function changedMeanwhile(
   const conflicts: [string, object][] = []
   for (const { path, column, now } of found) {
     const own = changes.filter(({ columns }) => columns.has(column))
-    note(errors, path, () => `was changed since version ${base}${byAll(own)}; is ${JSON.stringify(now)} now`)
+    addError(
+      errors,
+      path,
+      () => `was changed since version ${base}${byAll(own)}; is ${JSON.stringify(now)} now`,
+    )
     const last = own.at(-1)
     const who = last && {
       version: last.version,

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
 import type { Values } from '../../declare/values.ts'
-import { type Errors, Failure, invalid, invalidAt, note, noteAll, placed } from '../../errors.ts'
+import { addError, addErrors, type Errors, Failure, invalid, invalidAt, placed } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
 import type { Act } from '../../store/act.ts'
@@ -176,7 +176,7 @@ function parseParts(context: Context, sent: unknown): BatchPart[] {
   const parts = sent.flatMap((one: unknown, at) => {
     const own: Errors = new Map()
     const part = parsePart(context, one, own)
-    if (own.size > 0) noteAll(errors, placed(invalid(own), at).errors ?? own)
+    if (own.size > 0) addErrors(errors, placed(invalid(own), at).errors ?? own)
     return part === undefined ? [] : [part]
   })
   if (errors.size > 0) throw invalid(errors)
@@ -185,24 +185,24 @@ function parseParts(context: Context, sent: unknown): BatchPart[] {
 
 function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart | undefined {
   if (!isRecord(sent))
-    return note(errors, '', 'must be an object with method, path and, if the method needs one, body')
+    return addError(errors, '', 'must be an object with method, path and, if the method needs one, body')
   for (const name of Object.keys(sent))
-    if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
+    if (!['method', 'path', 'body', 'if_match'].includes(name)) addError(errors, name, 'is not known here')
   const method = METHODS.find((one) => one === sent.method)
-  if (method === undefined) note(errors, 'method', `must be one of ${METHODS.join(', ')}`)
+  if (method === undefined) addError(errors, 'method', `must be one of ${METHODS.join(', ')}`)
   const place = parsePlace(context, sent.path, method, errors)
   if (method === undefined || place === undefined) return undefined
   if (method === 'POST' ? place.id !== undefined : method !== 'PUT' && place.id === undefined)
-    note(errors, 'method', 'is not allowed for this path')
+    addError(errors, 'method', 'is not allowed for this path')
   if (method === 'DELETE') {
-    if (sent.body !== undefined) note(errors, 'body', 'is not allowed with DELETE')
-  } else if (sent.body === undefined) note(errors, 'body', 'is required')
-  else if (!isRecord(sent.body)) note(errors, 'body', 'must be an object')
+    if (sent.body !== undefined) addError(errors, 'body', 'is not allowed with DELETE')
+  } else if (sent.body === undefined) addError(errors, 'body', 'is required')
+  else if (!isRecord(sent.body)) addError(errors, 'body', 'must be an object')
   const ifMatch = sent.if_match ?? null
   if (ifMatch !== null && typeof ifMatch !== 'string')
-    note(errors, 'if_match', 'must be a text, such as "3" with its quotes')
-  else if (ifMatch !== null && !isTagList(ifMatch)) note(errors, 'if_match', TAGS_EXPECTED)
-  else if (ifMatch !== null && method === 'POST') note(errors, 'if_match', 'is not allowed with POST')
+    addError(errors, 'if_match', 'must be a text, such as "3" with its quotes')
+  else if (ifMatch !== null && !isTagList(ifMatch)) addError(errors, 'if_match', TAGS_EXPECTED)
+  else if (ifMatch !== null && method === 'POST') addError(errors, 'if_match', 'is not allowed with POST')
   return {
     ...place,
     method,
@@ -223,9 +223,9 @@ function parsePlace(
   const [, name = '', id, search = ''] = (typeof path === 'string' && PATH.exec(path)) || []
   const plan = context.plans.get(name)
   if (plan === undefined)
-    return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
+    return addError(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
   const parameters = new URLSearchParams(search)
-  if (parameters.has('token')) note(errors, 'path', 'must not have a token: the batch has one')
+  if (parameters.has('token')) addError(errors, 'path', 'must not have a token: the batch has one')
   const malformed = malformedIn(search)
   return { plan, id, query: new Query<string>(parameters, takenBy(method, id), { malformed }) }
 }

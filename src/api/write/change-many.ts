@@ -1,15 +1,15 @@
 import { budget } from '../../budget.ts'
 import { fieldIn } from '../../declare/model.ts'
-import { noteReference } from '../../declare/values.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addReferenceError } from '../../declare/values.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
-import { noteBroken } from '../../plan/condition/checks.ts'
+import { addBrokenCheck } from '../../plan/condition/checks.ts'
 import { type AmendmentGroup, amendParams, UNMET } from '../../plan/past/amendment.ts'
 import { MOVED } from '../../plan/past/moved.ts'
 import type { Obstacle } from '../../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
-import { noteTaken } from '../../plan/write/faults.ts'
+import { addTaken } from '../../plan/write/faults.ts'
 import { type Act, after, all, pause, read, write } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
 import { askedBy, type Context, operationOf } from '../context.ts'
@@ -147,33 +147,33 @@ function refuseObstructed(plan: Plan, actor: Actor, obstacles: readonly Obstacle
     // Other obstacles depend on the values only, not on the Entity.
     const isOfOne = one.reason === 'unmet' || one.reason === 'taken'
     const own: Errors = isOfOne ? new Map() : errors
-    noteObstacle(plan, actor, one, own)
+    addObstacleError(plan, actor, one, own)
     if (isOfOne) failures.add(one.id, own)
   }
-  failures.noteAll(errors)
+  failures.addTo(errors)
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** Notes an obstacle in the words of a single PATCH. */
-function noteObstacle(plan: Plan, actor: Actor, obstacle: Obstacle, errors: Errors): void {
+/** Adds an error for an obstacle, in the words of a single PATCH. */
+function addObstacleError(plan: Plan, actor: Actor, obstacle: Obstacle, errors: Errors): void {
   const { disclosure } = plan.view(actor)
   const { type } = plan
-  if (obstacle.reason === 'unmet') noteBroken(errors, obstacle.check, { type, disclosure })
+  if (obstacle.reason === 'unmet') addBrokenCheck(errors, obstacle.check, { type, disclosure })
   else if (obstacle.reason === 'taken') {
     const { columns: set, other } = obstacle
-    noteTaken(errors, { type: type.name, set, holder: other[1] }, disclosure)
+    addTaken(errors, { type: type.name, set, holder: other[1] }, disclosure)
   } else if (obstacle.reason === 'clash') {
     for (const column of obstacle.columns)
       if (disclosure.column(type.name, column))
-        note(
+        addError(
           errors,
           column === EMAIL_KEY ? 'email' : column,
           'must be unique, but would be the same for several',
         )
   } else if (obstacle.reason !== 'forbidden') {
     const field = fieldIn(type, obstacle.columns[0] ?? '')
-    if (field?.kind === 'links') note(errors, field.path, 'has an item that refers to nothing')
-    else if (field !== undefined) noteReference(errors, field.path, 'refers to nothing')
+    if (field?.kind === 'links') addError(errors, field.path, 'has an item that refers to nothing')
+    else if (field !== undefined) addReferenceError(errors, field.path, 'refers to nothing')
   }
 }
 

@@ -1,5 +1,5 @@
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { type Actor, passesRules } from '../../plan/viewer/actor.ts'
 import type { Act } from '../../store/act.ts'
@@ -59,9 +59,10 @@ function makingOf(context: Context, plan: Plan, { query, caller }: Call): Making
   if (!query.has('verified')) return { query, once: performPlanned, around: (act) => act }
   const errors: Errors = new Map()
   const { verified } = query.take(errors)
-  if (plan.type.login?.verify !== true) note(errors, 'verified', 'is only for types that log in with verify')
-  else if (verified !== '1') note(errors, 'verified', 'must be 1')
-  else if (!passesRules(caller.actor)) note(errors, 'verified', 'is only for admins')
+  if (plan.type.login?.verify !== true)
+    addError(errors, 'verified', 'is only for types that log in with verify')
+  else if (verified !== '1') addError(errors, 'verified', 'must be 1')
+  else if (!passesRules(caller.actor)) addError(errors, 'verified', 'is only for admins')
   if (errors.size > 0) throw invalid(errors)
   return { query: Query.empty, once: transactPlanned, around: (act) => vouching(context, plan, act) }
 }

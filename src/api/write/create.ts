@@ -1,5 +1,5 @@
 import type { Values } from '../../declare/values.ts'
-import { type Errors, Failure, invalid, invalidAt, noteAll } from '../../errors.ts'
+import { addErrors, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import type { View } from '../../plan/view/view.ts'
@@ -9,12 +9,12 @@ import type { Params } from '../../store/dialect.ts'
 import { concealsSignUp, SIGN_UP_ALONE } from '../account/sign-up.ts'
 import { allow, entityAnswer, type KeptAnswer, operationOf, shownTo, TRIES } from '../context.ts'
 import {
+  addFaults,
+  addPasswordErrors,
   bindEmailKey,
   bindEpoch,
   guardedIn,
   hashSecrets,
-  noteFaults,
-  noteOwnPassword,
   refuseFaulty,
   refuseForbidden,
 } from '../faults.ts'
@@ -53,7 +53,7 @@ export function draftOf(
 /** Binds the values, and those that logins need. */
 export function bindDraft(plan: Plan, { values, params, errors }: NewDraft): void {
   plan.bind(values, params)
-  noteOwnPassword(plan, { password: params.password, email: params.email }, errors)
+  addPasswordErrors(plan, { password: params.password, email: params.email }, errors)
   bindEmailKey(plan, params)
   bindEpoch(plan, params)
 }
@@ -82,7 +82,7 @@ export function* refuseProvided(
   }: { params: Params; guarded: readonly string[]; errors: Errors; found: Errors },
 ): Act<void> {
   yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
-  noteAll(errors, found)
+  addErrors(errors, found)
 }
 
 /** `POST /api/<entity>/` */
@@ -113,7 +113,7 @@ export function* create(
       return entityAnswer(201, plan, shown, params.$operation)
     }
     yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
-    yield* noteFaults(plan, actor, { params, self: 0, manner: { guarded }, errors })
+    yield* addFaults(plan, actor, { params, self: 0, manner: { guarded }, errors })
     if (errors.size > 0) throw invalid(errors)
   }
   throw new Failure('busy')

@@ -8,7 +8,7 @@ import {
 import { pathsIn } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
 import type { Values } from '../../declare/values.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import { isEqual, type Leaf, leavesOf, type State } from '../../journal/leaves.ts'
 import { bindLeaves, type Now } from '../../journal/reversal.ts'
 import type { Plan } from '../../plan/compile.ts'
@@ -54,7 +54,7 @@ export class ManyPatch {
     this.#body = body as Values
     this.hasOperators = hasOperators(fields, body)
     this.#values = check('partial', withoutOperators(fields, this.#body, errors), errors)
-    this.#noteSecrets(this.#values, errors)
+    this.#addSecretErrors(this.#values, errors)
     const seen = pathsIn(plan.view(actor).fields)
     this.setsHidden = leavesOf(plan.type).some(
       (leaf) => isSent(leaf, this.#values) && !seen.has(leaf.field.path),
@@ -75,7 +75,7 @@ export class ManyPatch {
         : this.#valuesFor(hooked?.body ?? this.#body, seenOf(state, known), errors)
     const own = hooked === undefined ? {} : this.#checkOwn(hooked.own, errors)
     const next = mergeValues(this.#plan.type.fields, state, { ...sent, ...own }, errors)
-    noteLong(this.#plan, { ...sent, ...own }, next, errors)
+    addLengthErrors(this.#plan, { ...sent, ...own }, next, errors)
     if (errors.size > 0) return undefined
     const leaves = leavesOf(this.#plan.type)
     const set = leaves.filter(
@@ -116,13 +116,13 @@ export class ManyPatch {
   /** Checks what a hook sets. The caller's rules do not apply to it. */
   #checkOwn(own: Values, errors: Errors): Values {
     const values = this.#plan.view(system).check('partial', own, errors)
-    this.#noteSecrets(values, errors)
+    this.#addSecretErrors(values, errors)
     return values
   }
 
-  #noteSecrets(values: Values, errors: Errors): void {
+  #addSecretErrors(values: Values, errors: Errors): void {
     for (const path of this.#plan.secrets)
-      if (valueAt(values, path) !== undefined) note(errors, path, 'cannot be set for many at once')
+      if (valueAt(values, path) !== undefined) addError(errors, path, 'cannot be set for many at once')
   }
 }
 
@@ -150,10 +150,14 @@ export class ManyFailures {
       }
   }
 
-  /** Notes each failure once, with the Entities that have it. */
-  noteAll(errors: Errors): void {
+  /** Adds each failure once, with the Entities that have it. */
+  addTo(errors: Errors): void {
     for (const { path, sentence, first, count } of this.#failures.values())
-      note(errors, path, `${sentence} (${this.#type}/${first}${count === 1 ? '' : ` and ${count - 1} more`})`)
+      addError(
+        errors,
+        path,
+        `${sentence} (${this.#type}/${first}${count === 1 ? '' : ` and ${count - 1} more`})`,
+      )
   }
 }
 
@@ -188,9 +192,9 @@ export class PatchedMany {
 
   get failures(): Errors {
     const errors: Errors = new Map()
-    this.#failures.noteAll(errors)
+    this.#failures.addTo(errors)
     if (this.isTooLarge)
-      note(errors, 'filter', `makes changes of more than ${budget.filteredBytes} bytes: match fewer`)
+      addError(errors, 'filter', `makes changes of more than ${budget.filteredBytes} bytes: match fewer`)
     return errors
   }
 
@@ -234,10 +238,10 @@ function onlyFields(state: Readonly<Record<string, unknown>>, fields: Knowledge[
 }
 
 /** Many requests may build a document, but the result must not be larger than one request could send. */
-function noteLong({ documents }: Plan, values: Values, next: object, errors: Errors): void {
+function addLengthErrors({ documents }: Plan, values: Values, next: object, errors: Errors): void {
   for (const path of documents) {
     const value = isRecord(valueAt(values, path)) ? valueAt(next, path) : undefined
     if (value !== undefined && Buffer.byteLength(JSON.stringify(value)) > budget.bodyBytes)
-      note(errors, path, `would have more than ${budget.bodyBytes} bytes`)
+      addError(errors, path, `would have more than ${budget.bodyBytes} bytes`)
   }
 }

@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { countOf } from '../../declare/one-of.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Filter } from '../../plan/condition/filter.ts'
 import { type Actor, isAgent } from '../../plan/viewer/actor.ts'
@@ -48,13 +48,14 @@ export function parseMany(
   allow(plan, 'read', actor, true)
   allow(plan, action, actor, true)
   const given = call.query.take(errors)
-  if (given.filter === undefined) note(errors, 'filter', 'is required; true means all')
+  if (given.filter === undefined) addError(errors, 'filter', 'is required; true means all')
   const filter = given.filter === undefined ? undefined : plan.view(actor).lists.parse(given.filter, errors)
   const place = previewPlace(given.plan, given.cursor, errors)
   const flag = parseFlag('dry_run', given.dry_run, errors)
   const dryRun = flag || (isAgent(actor) && isUnplanned(place))
-  if (place.offset > 0 && !dryRun) note(errors, 'cursor', 'works only with dry_run')
-  if (call.when.ifMatch !== null) note(errors, 'If-Match', 'is not possible for many; use dry_run and plan')
+  if (place.offset > 0 && !dryRun) addError(errors, 'cursor', 'works only with dry_run')
+  if (call.when.ifMatch !== null)
+    addError(errors, 'If-Match', 'is not possible for many; use dry_run and plan')
   if (errors.size > 0 || filter === undefined) throw invalid(errors)
   return { filter, dryRun, ...place }
 }

@@ -1,7 +1,7 @@
 import type { Field } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
 import { defaultOf, isRequired, type Values } from '../../declare/values.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 
 /** RFC 7396: objects are merged key by key, `null` removes a key, anything else replaces the old value. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -57,5 +57,5 @@ export function mergeValues(
 
 function firstValue(field: Field, errors: Errors): unknown {
   if (field.kind === 'object') return field.optional ? null : mergeValues(field.fields, undefined, {}, errors)
-  return isRequired(field) ? note(errors, field.path, 'is required') : (defaultOf(field) ?? null)
+  return isRequired(field) ? addError(errors, field.path, 'is required') : (defaultOf(field) ?? null)
 }

@@ -1,4 +1,4 @@
-import { type Errors, invalid, note } from '../../errors.ts'
+import { addError, type Errors, invalid } from '../../errors.ts'
 import { isAgent } from '../../plan/viewer/actor.ts'
 import type { Act } from '../../store/act.ts'
 import type { Call } from '../call.ts'
@@ -71,7 +71,7 @@ function askedOf({ caller, query }: Call): PreviewRequest | undefined {
   const place = previewPlace(given.get('plan'), given.get('cursor'), errors)
   const flag = parseFlag('dry_run', given.get('dry_run'), errors)
   const dryRun = flag || (agent && isUnplanned(place))
-  if (place.offset > 0 && !dryRun) note(errors, 'cursor', 'works only with dry_run')
+  if (place.offset > 0 && !dryRun) addError(errors, 'cursor', 'works only with dry_run')
   if (errors.size > 0) throw invalid(errors)
   return dryRun || place.plan !== undefined ? { ...place, dryRun } : undefined
 }

@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { countOf } from '../../declare/one-of.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 import { journalledDifference } from '../../journal/difference.ts'
 import type { Upcaster } from '../../journal/upcast.ts'
 import { changeColumns, kindCountColumns } from '../../plan/past/operations.ts'
@@ -138,7 +138,7 @@ function* refuseAccounts({ operations, plans }: Context, operation: string): Act
   const errors: Errors = new Map()
   for (const { entity, number } of rows.map(kindCountColumns.read))
     if (plans.get(String(entity))?.login !== undefined)
-      note(
+      addError(
         errors,
         String(entity),
         `would change, ${countOf(Number(number), String(entity))}: an agent cannot change accounts`,
@@ -197,7 +197,7 @@ export function previewPlace(
 ): Pick<PreviewRequest, 'plan' | 'offset'> {
   if (cursor === undefined) return { plan, offset: 0 }
   const opened = openPreviewCursor(cursor)
-  if (opened === undefined) note(errors, 'cursor', 'is not a cursor of a preview')
+  if (opened === undefined) addError(errors, 'cursor', 'is not a cursor of a preview')
   return opened ?? { plan, offset: 0 }
 }
 

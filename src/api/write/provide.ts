@@ -1,7 +1,7 @@
 import { columnOf } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
-import { checkOf, noteReference, type Values } from '../../declare/values.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addReferenceError, checkOf, type Values } from '../../declare/values.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { NOW } from '../../plan/condition/row-source.ts'
 import { columnsBeside } from '../../plan/tables/schema.ts'
@@ -142,8 +142,8 @@ function putOrRequire(
   errors: Errors,
 ): void {
   if (value !== null || field.optional) put(values, field.path, value)
-  else if (field.kind === 'reference') noteReference(errors, field.path, 'is required')
-  else note(errors, field.path, 'is required')
+  else if (field.kind === 'reference') addReferenceError(errors, field.path, 'is required')
+  else addError(errors, field.path, 'is required')
 }
 
 /** Changes the values in place: a check makes new objects, which nobody else has. */

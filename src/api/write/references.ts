@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, note } from '../../errors.ts'
+import { addError, type Errors, Failure } from '../../errors.ts'
 
 /** A name must follow the number: `$5.00` is a price. */
 const REFERENCE = /^\$(0|[1-9]\d{0,3})\.([A-Za-z_]\w*(?:\.\w+)*)$/
@@ -60,10 +60,11 @@ export function fillInText(text: string, path: string, { answered, errors, allow
   const [, part, names = ''] = REFERENCE.exec(text) ?? []
   if (part === undefined) return ESCAPED.test(text) ? text.slice(1) : text
   const answer = answered[Number(part)]
-  if (answer === undefined) return note(errors, path, `refers to part ${part}, which is not an earlier part`)
+  if (answer === undefined)
+    return addError(errors, path, `refers to part ${part}, which is not an earlier part`)
   const found = names.split('.').reduce(memberAt, answer.value)
   if (found === undefined)
-    return note(errors, path, `refers to a value that is not in the answer of part ${part}`)
+    return addError(errors, path, `refers to a value that is not in the answer of part ${part}`)
   allowance.take(found)
   return found
 }

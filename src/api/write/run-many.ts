@@ -90,7 +90,7 @@ async function runHooks<T>(
       failures.add(id, error.errors)
     }
   const errors: Errors = new Map()
-  failures.noteAll(errors)
+  failures.addTo(errors)
   if (errors.size > 0) throw invalid(errors)
   return hooked
 }

@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { applyOperators, atSentPlaces, hasOperators } from '../../declare/apply-operators.ts'
 import { isRecord } from '../../declare/record.ts'
 import type { Values } from '../../declare/values.ts'
-import { type Code, type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Code, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import { type Actor, passesRules, system } from '../../plan/viewer/actor.ts'
@@ -35,11 +35,11 @@ import {
 } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import {
+  addFaults,
+  addPasswordErrors,
   bindEmailKey,
   guardedIn,
   hashSecrets,
-  noteFaults,
-  noteOwnPassword,
   refuseFaulty,
   refuseForbidden,
   takenAwayIn,
@@ -249,17 +249,17 @@ function refuseLongDocuments(merged: object, documents: readonly string[]): void
   const errors: Errors = new Map()
   for (const path of documents)
     if (Buffer.byteLength(JSON.stringify(valueAt(merged, path)) ?? '') > budget.bodyBytes)
-      note(errors, path, `would have more than ${budget.bodyBytes} bytes`)
+      addError(errors, path, `would have more than ${budget.bodyBytes} bytes`)
   if (errors.size > 0) throw invalid(errors)
 }
 
 /** Only admins set passwords here: a stolen token must not be enough to take over an account for good. */
 function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
-  if (!passesRules(actor)) return note(errors, 'password', 'can only be changed with /api/auth/password')
+  if (!passesRules(actor)) return addError(errors, 'password', 'can only be changed with /api/auth/password')
   const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
   const whole = entityRow(row)
   const { email } = whole === undefined ? params : (JSON.parse(whole.json) as { email: string })
-  noteOwnPassword(plan, { password: params.password, email }, errors)
+  addPasswordErrors(plan, { password: params.password, email }, errors)
 }
 
 /** An empty body writes nothing. */
@@ -279,8 +279,8 @@ function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: Check
   // An object that this write creates must have its required fields.
   for (const { path, within, column } of plan.view(actor).writes.needed)
     if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
-      note(errors, path, 'is required')
-  yield* noteFaults(plan, actor, { params, self: id, manner: how, errors })
+      addError(errors, path, 'is required')
+  yield* addFaults(plan, actor, { params, self: id, manner: how, errors })
   if (errors.size > 0) throw invalid(errors)
 }
 

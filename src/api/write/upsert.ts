@@ -1,7 +1,7 @@
 import { no } from '../../declare/cel/expression.ts'
 import { fieldIn } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
 import { type MatchedSet, uniqueSets } from '../../plan/write/match.ts'
@@ -105,7 +105,7 @@ function matchedSet(plan: Plan, actor: Actor, query: Query): MatchedSet {
   const found = writes.sets.find(
     ({ paths }) => paths.length === names?.length && paths.every((path) => names.includes(path)),
   )
-  if (found === undefined) note(errors, 'match', () => expectedSets(plan, writes.sets))
+  if (found === undefined) addError(errors, 'match', () => expectedSets(plan, writes.sets))
   if (errors.size > 0 || found === undefined) throw invalid(errors)
   return found
 }
@@ -188,7 +188,8 @@ function matchParams(plan: Plan, actor: Actor, set: MatchedSet, body: object): P
   const params = boundParams(plan, actor, body)
   const errors: Errors = new Map()
   for (const [at, column] of set.columns.entries())
-    if (params[column] === null) note(errors, set.paths[at] ?? column, 'is required, since it is matched by')
+    if (params[column] === null)
+      addError(errors, set.paths[at] ?? column, 'is required, since it is matched by')
   if (errors.size > 0) throw invalid(errors)
   return params
 }

@@ -1,4 +1,4 @@
-import { note } from '../../errors.ts'
+import { addError } from '../../errors.ts'
 import type { CelValue } from '../server-value.ts'
 import {
   aBoolean,
@@ -62,9 +62,9 @@ export const integerType: FieldType<IntegerDeclaration> = {
   check:
     ({ min = LEAST, max = GREATEST }) =>
     (value, path, errors) => {
-      if (typeof value !== 'number' || !Number.isInteger(value)) note(errors, path, 'must be an integer')
-      else if (value < min) note(errors, path, `must be at least ${min}`)
-      else if (value > max) note(errors, path, `must be at most ${max}`)
+      if (typeof value !== 'number' || !Number.isInteger(value)) addError(errors, path, 'must be an integer')
+      else if (value < min) addError(errors, path, `must be at least ${min}`)
+      else if (value > max) addError(errors, path, `must be at most ${max}`)
       else return value === 0 ? 0 : value // no -0
       return undefined
     },
@@ -81,10 +81,10 @@ export const numberType: FieldType<NumberDeclaration> = {
   check:
     ({ min, max }) =>
     (value, path, errors) => {
-      if (typeof value !== 'number' || !Number.isFinite(value)) note(errors, path, 'must be a number')
-      else if (isInexact(value)) note(errors, path, OUTSIDE)
-      else if (min !== undefined && value < min) note(errors, path, `must be at least ${min}`)
-      else if (max !== undefined && value > max) note(errors, path, `must be at most ${max}`)
+      if (typeof value !== 'number' || !Number.isFinite(value)) addError(errors, path, 'must be a number')
+      else if (isInexact(value)) addError(errors, path, OUTSIDE)
+      else if (min !== undefined && value < min) addError(errors, path, `must be at least ${min}`)
+      else if (max !== undefined && value > max) addError(errors, path, `must be at most ${max}`)
       else return value === 0 ? 0 : value
       return undefined
     },
@@ -138,9 +138,9 @@ export const decimalType: FieldType<DecimalDeclaration> = {
     const shape = `must be a decimal as a string, such as "10.50", with at most ${whole} digits before the point and ${scale} after it`
     return (value, path, errors) => {
       const scaled = parseDecimal(value, scale)
-      if (scaled === undefined) note(errors, path, shape)
-      else if (least !== undefined && scaled < least) note(errors, path, `must be at least ${min}`)
-      else if (most !== undefined && scaled > most) note(errors, path, `must be at most ${max}`)
+      if (scaled === undefined) addError(errors, path, shape)
+      else if (least !== undefined && scaled < least) addError(errors, path, `must be at least ${min}`)
+      else if (most !== undefined && scaled > most) addError(errors, path, `must be at most ${max}`)
       else return formatDecimal(scaled, scale)
       return undefined
     }

@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { note } from '../../errors.ts'
+import { addError } from '../../errors.ts'
 import type { FieldType } from './field.ts'
 import { strengthOf } from './password-strength.ts'
 import { storable } from './text.ts'
@@ -26,11 +26,11 @@ export const passwordType: FieldType<PasswordDeclaration> = {
     ({ min }) =>
     (value, path, errors) => {
       if (!storable(value, path, errors)) return undefined
-      if ([...value].length < min) note(errors, path, `must have at least ${min} characters`)
+      if ([...value].length < min) addError(errors, path, `must have at least ${min} characters`)
       else if (Buffer.byteLength(value) > budget.secretBytes)
-        note(errors, path, `must have at most ${budget.secretBytes} bytes`)
+        addError(errors, path, `must have at most ${budget.secretBytes} bytes`)
       else if (strengthOf(value) < budget.passwordBits)
-        note(errors, path, 'is one of the most common passwords; choose another')
+        addError(errors, path, 'is one of the most common passwords; choose another')
       return value
     },
   schema: ({ min }) => ({

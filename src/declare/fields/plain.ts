@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { CelValue } from '../server-value.ts'
 import { aValue, common, type FieldOptions, type FieldType } from './field.ts'
 import { INEXACT, isInexact } from './number.ts'
@@ -28,7 +28,7 @@ export const booleanType: FieldType<BooleanDeclaration> = {
   column: 'boolean',
   options: { ...common, default: aValue },
   check: () => (value, path, errors) => {
-    if (typeof value !== 'boolean') note(errors, path, 'must be true or false')
+    if (typeof value !== 'boolean') addError(errors, path, 'must be true or false')
     return value
   },
   schema: () => ({ type: 'boolean' }),
@@ -37,8 +37,8 @@ export const booleanType: FieldType<BooleanDeclaration> = {
 /** Checks that JSON can be returned as it was sent. A whole number beyond 2^53 cannot, so it is refused. */
 function checkJson(value: unknown, path: string, errors: Errors): void {
   if (typeof value === 'string') storable(value, path, errors)
-  else if (typeof value === 'number' && !Number.isFinite(value)) note(errors, path, 'must be a number')
-  else if (typeof value === 'number' && isInexact(value)) note(errors, path, INEXACT)
+  else if (typeof value === 'number' && !Number.isFinite(value)) addError(errors, path, 'must be a number')
+  else if (typeof value === 'number' && isInexact(value)) addError(errors, path, INEXACT)
   else if (Array.isArray(value))
     for (const [at, item] of value.entries()) checkJson(item, `${path}.${at}`, errors)
   else if (typeof value === 'object' && value !== null)
@@ -62,9 +62,9 @@ export const secretType: FieldType<SecretDeclaration> = {
   options: common,
   check: () => (value, path, errors) => {
     if (!storable(value, path, errors)) return undefined
-    if (value === '') note(errors, path, 'must have at least 1 character')
+    if (value === '') addError(errors, path, 'must have at least 1 character')
     if (Buffer.byteLength(value) > budget.secretBytes)
-      note(errors, path, `must have at most ${budget.secretBytes} bytes`)
+      addError(errors, path, `must have at most ${budget.secretBytes} bytes`)
     return value
   },
   schema: () => ({

@@ -1,5 +1,5 @@
 import type { RE2JS } from 're2js'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import { normalPattern } from '../cel/pattern.ts'
 import type { CelValue } from '../server-value.ts'
 import {
@@ -63,9 +63,9 @@ export function isStorable(text: string): boolean {
 
 /** Checks that a value is a text that can be stored. */
 export function storable(value: unknown, path: string, errors: Errors): value is string {
-  if (typeof value !== 'string') note(errors, path, 'must be a text')
-  else if (value.includes('\0')) note(errors, path, 'must not contain the character U+0000')
-  else if (!value.isWellFormed()) note(errors, path, 'must not contain half of a surrogate pair')
+  if (typeof value !== 'string') addError(errors, path, 'must be a text')
+  else if (value.includes('\0')) addError(errors, path, 'must not contain the character U+0000')
+  else if (!value.isWellFormed()) addError(errors, path, 'must not contain half of a surrogate pair')
   else return true
   return false
 }
@@ -125,10 +125,10 @@ export const textType: FieldType<TextDeclaration> = {
     return (value, path, errors) => {
       if (!storable(value, path, errors)) return undefined
       const misfit = lengthFault(value, min, max)
-      if (misfit === 'short') note(errors, path, `must have at least ${countOfCharacters(min)}`)
-      else if (misfit === 'long') note(errors, path, `must have at most ${countOfCharacters(max)}`)
+      if (misfit === 'short') addError(errors, path, `must have at least ${countOfCharacters(min)}`)
+      else if (misfit === 'long') addError(errors, path, `must have at most ${countOfCharacters(max)}`)
       else if (pattern !== undefined && !isFound(value, pattern))
-        note(errors, path, `must match the pattern ${pattern}`)
+        addError(errors, path, `must match the pattern ${pattern}`)
       return value
     }
   },
@@ -160,7 +160,7 @@ export const emailType: FieldType<EmailDeclaration> = {
   options: { ...common, ...ofTexts },
   check: () => (value, path, errors) => {
     if (!storable(value, path, errors)) return undefined
-    if (!isEmail(value)) note(errors, path, 'must be an e-mail address')
+    if (!isEmail(value)) addError(errors, path, 'must be an e-mail address')
     return value
   },
   schema: () => ({ type: 'string', format: 'email', maxLength: EMAIL_MAX }),
@@ -173,9 +173,9 @@ export const urlType: FieldType<UrlDeclaration> = {
   options: { ...common, ...ofTexts },
   check: () => (value, path, errors) => {
     if (!storable(value, path, errors)) return undefined
-    if (value.length > URL_MAX) note(errors, path, `must have at most ${URL_MAX} characters`)
+    if (value.length > URL_MAX) addError(errors, path, `must have at most ${URL_MAX} characters`)
     else if (!/^https?:\/\/[^\s]+$/i.test(value) || !URL.canParse(value))
-      note(errors, path, 'must be an address that starts with http:// or https://')
+      addError(errors, path, 'must be an address that starts with http:// or https://')
     return value
   },
   schema: () => ({ type: 'string', format: 'uri', maxLength: URL_MAX }),
@@ -196,7 +196,7 @@ export const choiceType: FieldType<ChoiceDeclaration> = {
     const allowed = new Set<unknown>(values)
     const sentence = `must be one of ${values.join(', ')}`
     return (value, path, errors) => {
-      if (!allowed.has(value)) note(errors, path, sentence)
+      if (!allowed.has(value)) addError(errors, path, sentence)
       return value
     }
   },

@@ -1,4 +1,4 @@
-import { note } from '../../errors.ts'
+import { addError } from '../../errors.ts'
 import type { CelValue, NowValue } from '../server-value.ts'
 import { aBoolean, aValue, common, type FieldOptions, type FieldType } from './field.ts'
 
@@ -53,7 +53,7 @@ export const dateType: FieldType<DateDeclaration> = {
   options,
   check: () => (value, path, errors) => {
     if (typeof value === 'string' && isDate(value)) return value
-    return note(errors, path, 'must be a date, such as "2026-12-31"')
+    return addError(errors, path, 'must be a date, such as "2026-12-31"')
   },
   schema: () => ({ type: 'string', format: 'date' }),
 }
@@ -64,7 +64,7 @@ export const datetimeType: FieldType<DatetimeDeclaration> = {
   check: () => (value, path, errors) => {
     const instant = parseInstant(value)
     if (instant === undefined)
-      note(
+      addError(
         errors,
         path,
         'must be a time with a zone and at most milliseconds, such as "2026-12-31T18:00:00Z"',

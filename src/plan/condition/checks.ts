@@ -1,7 +1,7 @@
 import { columnsRead, conditionOf } from '../../declare/checks.ts'
 import { columnOf, type EntityCheck, type EntityType, type Model, walk } from '../../declare/model.ts'
-import { noteReference } from '../../declare/values.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addReferenceError } from '../../declare/values.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { BrokenCheck } from '../../store/migration/checks.ts'
 import { type Sql, sql } from '../../store/sql.ts'
@@ -36,16 +36,16 @@ export function rowAfter(rowSource: RowSource): RowSource {
 }
 
 /** Reports a failed check with its own text: at its field, or at no field if the viewer may not know of it. */
-export function noteBroken(
+export function addBrokenCheck(
   errors: Errors,
   { at, says }: EntityCheck,
   { type, disclosure, prefix = '' }: { type: EntityType; disclosure: Disclosure; prefix?: string },
 ): void {
   const field = [...walk(type.fields)].find(({ path }) => path === at)
   if (field === undefined || !disclosure.column(type.name, columnOf(field)))
-    note(errors, prefix.slice(0, -1), says)
-  else if (field.kind === 'reference') noteReference(errors, prefix + at, says)
-  else note(errors, prefix + at, says)
+    addError(errors, prefix.slice(0, -1), says)
+  else if (field.kind === 'reference') addReferenceError(errors, prefix + at, says)
+  else addError(errors, prefix + at, says)
 }
 
 /** For migrations: the rows `t` that break a check of a table. */

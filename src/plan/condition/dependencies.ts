@@ -81,7 +81,7 @@ export class Dependencies {
       const target = this.#model.entities.get(hop.to)
       if (target === undefined) continue
       const used = hops[place + 1]?.column ?? column
-      this.#note(hop.to, at === undefined ? { kind: 'any' } : { kind: 'references', hops: at }, used)
+      this.#addDependency(hop.to, at === undefined ? { kind: 'any' } : { kind: 'references', hops: at }, used)
       if (viewer !== undefined) this.#rule(viewer.may(target, 'read'), target, at)
       this.#guard(target, used, viewer, at)
     }
@@ -97,7 +97,7 @@ export class Dependencies {
     const column = referrers.links === undefined ? referrers.column : referrers.path
     const edge = this.#model.edges.find((one) => one.from === from.name && one.path === referrers.path)
     const member = edge?.list?.member ?? ''
-    this.#note(from.name, isOwn ? { kind: 'referrers', column, member } : { kind: 'any' })
+    this.#addDependency(from.name, isOwn ? { kind: 'referrers', column, member } : { kind: 'any' })
     if (viewer === undefined) return
     this.#rule(viewer.may(from, 'read'), from, undefined)
     for (const path of new Set([column, referrers.path])) this.#guard(from, path, viewer, undefined)
@@ -113,7 +113,7 @@ export class Dependencies {
     if (rule !== yes && rule !== no) this.add(rule, type, undefined, base)
   }
 
-  #note(type: string, way: Way, column?: string): void {
+  #addDependency(type: string, way: Way, column?: string): void {
     const key = `${type} ${JSON.stringify(way)}`
     const known = this.#found.get(key)
     const columns = way.kind === 'references' ? (known?.columns ?? new Set<string>()) : undefined

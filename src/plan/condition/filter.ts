@@ -13,7 +13,7 @@ import { hintAt } from '../../declare/cel/hint.ts'
 import { Mistake } from '../../declare/cel/parse.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
 import type { EntityType } from '../../declare/model.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { parameterHint } from './parameter-hint.ts'
@@ -78,20 +78,20 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
         unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems, first), dialect)),
       )
       const allowed = past && !(found instanceof Mistake) ? unlessCostly(found) : found
-      return allowed instanceof Mistake ? note(errors, 'filter', allowed.message) : allowed
+      return allowed instanceof Mistake ? addError(errors, 'filter', allowed.message) : allowed
     },
     hint: (path) => hintAt(path, scope.self),
     equality({ path, text, at }, errors, besides = []) {
       const target = comparable(path)
       if (target === undefined)
-        return note(errors, path, () => {
+        return addError(errors, path, () => {
           const hint = hintAt(path, scope.self) || parameterHint(path, besides)
           return `is not a parameter, nor a value of ${type.name}${hint}`
         })
       const value = parseText(text, target)
-      if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
+      if (value === undefined) return addError(errors, path, `must be ${shapes[target.kind]}`)
       if (target.choices !== undefined && !target.choices.includes(String(value)))
-        return note(errors, path, `must be one of ${target.choices.join(', ')}`)
+        return addError(errors, path, `must be one of ${target.choices.join(', ')}`)
       return filterOf(equals(target, value, at), dialect)
     },
   }

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../declare/closest.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import { imbalanceIn, lengthUntilClosed, splitOutside } from './brackets.ts'
 
 /** The options in the parentheses of an expansion. */
@@ -17,7 +17,7 @@ export interface ExpandItem {
 export function parseItems(text: string, errors: Errors): ExpandItem[] {
   const problem = imbalanceIn(text)
   if (problem !== undefined) {
-    note(errors, 'expand', problem)
+    addError(errors, 'expand', problem)
     return []
   }
   return splitOutside(text, ',').flatMap((item) => parseItem(item, errors) ?? [])
@@ -31,7 +31,7 @@ function parseItem(item: string, errors: Errors): ExpandItem | undefined {
   const behind = item.slice(closed)
   if (behind !== '') {
     const inner = behind.startsWith('.') ? `: write "${path}(…;expand=${behind.slice(1)})"` : ''
-    return note(errors, 'expand', `"${behind}" cannot follow the options of "${path}"${inner}`)
+    return addError(errors, 'expand', `"${behind}" cannot follow the options of "${path}"${inner}`)
   }
   const options = parseOptions(path, item.slice(opened + 1, closed - 1), errors)
   return options === undefined ? undefined : { path, options }
@@ -45,13 +45,13 @@ function parseOptions(path: string, text: string, errors: Errors): ExpandItem['o
     const name = (at < 0 ? option : option.slice(0, at)).trim()
     const known = EXPAND_OPTIONS.find((one) => one === name)
     if (known === undefined)
-      return note(
+      return addError(
         errors,
         'expand',
         () => `"${name}" is not an option of "${path}": ${all}${didYouMean(name, EXPAND_OPTIONS)}`,
       )
-    if (at < 0) return note(errors, 'expand', `${name} of "${path}" needs a value: write ${name}=…`)
-    if (options.has(known)) return note(errors, 'expand', `"${path}" has ${name} more than once`)
+    if (at < 0) return addError(errors, 'expand', `${name} of "${path}" needs a value: write ${name}=…`)
+    if (options.has(known)) return addError(errors, 'expand', `"${path}" has ${name} more than once`)
     options.set(known, option.slice(at + 1).trim())
   }
   return options

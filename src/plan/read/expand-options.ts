@@ -1,5 +1,5 @@
 import type { EntityType } from '../../declare/model.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compileFilters, type Filters } from '../condition/filter.ts'
 import type { Viewer } from '../viewer/viewer.ts'
@@ -54,7 +54,7 @@ export class ExpandOptionsReader {
       fields: fields === undefined ? undefined : parameters.fields(fields, own),
     }
     for (const [name, sentences] of own)
-      for (const sentence of sentences) note(errors, 'expand', `${name} of "${path}": ${sentence}`)
+      for (const sentence of sentences) addError(errors, 'expand', `${name} of "${path}": ${sentence}`)
     return options
   }
 
@@ -72,6 +72,6 @@ export class ExpandOptionsReader {
 }
 
 function failed(errors: Errors, sentence: string): ExpandOptions {
-  note(errors, 'expand', sentence)
+  addError(errors, 'expand', sentence)
   return NO_OPTIONS
 }

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import { didYouMean } from '../../declare/closest.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { Sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
@@ -75,7 +75,7 @@ class ExpandReader {
     const items = parseItems(text, this.#errors)
     this.#paths += items.length
     if (this.#paths > budget.expandPaths)
-      note(this.#errors, 'expand', `names more than ${budget.expandPaths} paths`)
+      addError(this.#errors, 'expand', `names more than ${budget.expandPaths} paths`)
     else for (const item of items) this.#readItem(item, place)
   }
 
@@ -90,7 +90,7 @@ class ExpandReader {
       inside = node.inner
     }
     if (given === undefined || node === undefined) return
-    if (node.options !== NO_OPTIONS) note(this.#errors, 'expand', `"${path}" has options more than once`)
+    if (node.options !== NO_OPTIONS) addError(this.#errors, 'expand', `"${path}" has options more than once`)
     if (given.has('filter')) this.#filters++
     const field = fieldAt(last.from, last.path)
     const isList = field?.kind !== 'reference' && !(field?.kind === 'links' && field.item !== undefined)
@@ -116,13 +116,13 @@ class ExpandReader {
       const hop = this.#expandable.hop(type, names)
       const [at, left] = [type, names]
       if (hop === undefined)
-        return note(
+        return addError(
           this.#errors,
           'expand',
           () => `"${path}" is not a reference of ${at.name}${this.#hintAt(at, left.join('.'))}`,
         )
       if (depth + hops.length === budget.expandDepth)
-        return note(this.#errors, 'expand', `"${path}" is more than ${budget.expandDepth} away`)
+        return addError(this.#errors, 'expand', `"${path}" is more than ${budget.expandDepth} away`)
       hops.push({ from: type, path: hop.path, target: hop.target })
       type = hop.target
       names = hop.rest

@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { asksReferrers } from '../../declare/cel/expression.ts'
 import { withId } from '../../declare/indexes.ts'
 import type { EntityType, Field } from '../../declare/model.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { type Filters, NOT_OF_THE_PAST } from '../condition/filter.ts'
 import {
@@ -48,12 +48,13 @@ export class ListParameters {
   sort(text: string, errors: Errors, past: boolean): readonly SortKey[] {
     const parts = text.split(',')
     if (parts.length > budget.sortKeys) {
-      note(errors, 'sort', `names more than ${budget.sortKeys} values`)
+      addError(errors, 'sort', `names more than ${budget.sortKeys} values`)
       return this.byId(false)
     }
     const keys = parts.flatMap((part) => this.#sortKey(part, errors))
-    if (new Set(keys.map(({ by }) => by.path)).size < keys.length) note(errors, 'sort', 'names a value twice')
-    if (past && keys.some(({ by }) => asksReferrers(by.value))) note(errors, 'sort', NOT_OF_THE_PAST)
+    if (new Set(keys.map(({ by }) => by.path)).size < keys.length)
+      addError(errors, 'sort', 'names a value twice')
+    if (past && keys.some(({ by }) => asksReferrers(by.value))) addError(errors, 'sort', NOT_OF_THE_PAST)
     return withId(
       keys,
       ({ by }) => by.path === 'id',
@@ -66,7 +67,7 @@ export class ListParameters {
     const path = descending ? part.slice(1) : part
     const by = this.#filters.sortable(path)
     if (by !== undefined) return [{ by, descending }]
-    note(
+    addError(
       errors,
       'sort',
       () => `"${path}" is not a value of ${this.#type.name} that can be sorted by${this.#sortHint(path)}`,
@@ -87,9 +88,9 @@ export class ListParameters {
   fields(text: string, errors: Errors, trashed = false): ReadonlySet<string> {
     const chosen = new Set(text.split(','))
     for (const path of chosen)
-      if (path === DELETION && !trashed) note(errors, 'fields', `"${path}" is only there with trashed`)
+      if (path === DELETION && !trashed) addError(errors, 'fields', `"${path}" is only there with trashed`)
       else if (path !== DELETION && !this.#readable.has(path))
-        note(
+        addError(
           errors,
           'fields',
           () => `"${path}" is not a field of ${this.#type.name}${this.#filters.hint(path)}`,
@@ -107,14 +108,14 @@ export class ListParameters {
       return by === undefined ? undefined : bindJson(value, by, this.#dialect)
     })
     if (bound?.length === sort.length && !bound.includes(undefined)) return bound as Bound[]
-    return note(errors, 'cursor', 'is not a cursor of this list with this sort')
+    return addError(errors, 'cursor', 'is not a cursor of this list with this sort')
   }
 
   /** How many groups a cursor skips; undefined, with an error, if it is of other groups or another sort. */
   skipped(text: string, sort: readonly SortName[], errors: Errors): number | undefined {
     const [count] = openCursor(text, signatureOf(this.#type, sort)) ?? []
     if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count)
-    return note(errors, 'cursor', 'is not a cursor of this summary with this sort')
+    return addError(errors, 'cursor', 'is not a cursor of this summary with this sort')
   }
 
   /** The cursor after these sort values, given as JSON. */
@@ -127,5 +128,5 @@ export class ListParameters {
 export function parseLimit(text: string, errors: Errors): number | undefined {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= budget.pageEntities) return limit
-  return note(errors, 'limit', `must be a whole number from 1 to ${budget.pageEntities}`)
+  return addError(errors, 'limit', `must be a whole number from 1 to ${budget.pageEntities}`)
 }

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import { type EntityType, walk } from '../../declare/model.ts'
 import { wordsOf } from '../../declare/words.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
@@ -56,10 +56,10 @@ export function compileSearch(
     parse(text, errors) {
       const words = [...wordsOf(text)]
       const last = words.pop()
-      if (last === undefined) return note(errors, 'search', 'must contain a letter or a digit')
+      if (last === undefined) return addError(errors, 'search', 'must contain a letter or a digit')
       const found = [...new Set(words), last]
       return found.length > budget.searchWords
-        ? note(errors, 'search', `must have at most ${budget.searchWords} words`)
+        ? addError(errors, 'search', `must have at most ${budget.searchWords} words`)
         : found
     },
     condition(words) {

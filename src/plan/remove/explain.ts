@@ -1,14 +1,14 @@
 import type { Model } from '../../declare/model.ts'
 import { countOf } from '../../declare/one-of.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Row } from '../../store/dialect.ts'
-import { noteBroken } from '../condition/checks.ts'
+import { addBrokenCheck } from '../condition/checks.ts'
 import { obstacleOf } from '../past/obstacle.ts'
 import { byType, type Reach } from '../tables/graph.ts'
 import { pathOfTarget } from '../tables/links.ts'
 import { uniquesOf } from '../tables/schema.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
-import { noteTaken } from '../write/faults.ts'
+import { addTaken } from '../write/faults.ts'
 
 /** Explains why a removal was refused. */
 export interface RemovalExplanations {
@@ -46,7 +46,7 @@ export function explainRemovals(
             ? `, and must keep at least ${edge.list?.min} there`
             : ''
         const place = disclosure.column(edge.from, edge.column) ? `${edge.from}.${edge.path}` : edge.from
-        note(errors, place, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
+        addError(errors, place, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
       }
     },
     explainDead(rows, errors, own) {
@@ -56,8 +56,8 @@ export function explainRemovals(
         if (edge === undefined) continue
         const at = prefix(edge.from, member, own)
         if (disclosure.values(edge.from, [edge.column]))
-          note(errors, at + pathOfTarget(edge, place), `refers to ${edge.to}/${target}, which is deleted`)
-        else note(errors, at.slice(0, -1), 'refers to something that is deleted')
+          addError(errors, at + pathOfTarget(edge, place), `refers to ${edge.to}/${target}, which is deleted`)
+        else addError(errors, at.slice(0, -1), 'refers to something that is deleted')
       }
     },
     deadTargets: (rows) =>
@@ -71,7 +71,7 @@ export function explainRemovals(
           if (edges.some(({ column }) => set.includes(column))) {
             const named = set.filter((column) => disclosure.column(type.name, column))
             const place = named.length === 0 ? type.name : `${type.name}.${named.join('+')}`
-            note(errors, place, 'would no longer be unique if it were set again')
+            addError(errors, place, 'would no longer be unique if it were set again')
           }
     },
     explainUnmet(rows, errors, own) {
@@ -82,7 +82,7 @@ export function explainRemovals(
         // The ids of referrers are revealed only to those who see all of them.
         const isTold = disclosure.entity(type.name) || back.types.includes(type)
         const at = isTold ? prefix(type.name, obstacle.id, own) : `${type.name}.`
-        noteBroken(errors, obstacle.check, { type, disclosure, prefix: at })
+        addBrokenCheck(errors, obstacle.check, { type, disclosure, prefix: at })
       }
     },
     explainConflicts(rows, errors, own) {
@@ -92,7 +92,7 @@ export function explainRemovals(
         if (type === undefined) continue
         const set = uniquesOf(type)[at ?? 0] ?? []
         const taken = { type: type.name, set, holder: Number(holder), prefix: prefix(type.name, member, own) }
-        noteTaken(errors, taken, disclosure)
+        addTaken(errors, taken, disclosure)
       }
     },
   }

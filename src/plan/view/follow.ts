@@ -21,11 +21,11 @@ export interface FollowQuery {
 
 /** How a viewer follows the changes of a type. Callers of one kind share the statements: `$callers` has their ids. */
 export interface FollowPlan {
-  /** Which of `$rows` (lists of a number and the JSON of a version) each caller sees: `sightColumns`, by that number. */
+  /** Which of `$rows` (lists of a number and the JSON of a version) each caller sees: `visibleColumns`, by number. */
   readonly seen: Statement
-  /** What each caller sees of Entities that depend on the `$changed` ones, at most `$most` rows: `sightColumns`, by id. */
+  /** What each caller sees of dependents of the `$changed` Entities, at most `$most` rows: `visibleColumns`, by id. */
   dependents(dependency: Dependency): Statement
-  /** What each caller sees of the `$changed` Entities today: `sightColumns`, by id. */
+  /** What each caller sees of the `$changed` Entities today: `visibleColumns`, by id. */
   readonly current: Statement
   /** Other Entities that decide who sees what. If there are any, statements read the data at the place `$place`. */
   readonly dependencies: readonly Dependency[]
@@ -39,7 +39,7 @@ export interface FollowPlan {
 }
 
 /** `number`: that of a row, or an id. `history`: 1 if the caller may know who changed it. */
-export const sightColumns = namedColumns({
+export const visibleColumns = namedColumns({
   number: sql`s."number"`,
   caller: sql`s."caller"`,
   version: sql`s."version"`,
@@ -136,7 +136,7 @@ function selectSeen(
   const callers = dialect.rows('$callers', [{ name: 'id', kind: 'integer' }])
   return (rows, number, usesMe) => {
     const from = usesMe ? sql`${rows} t CROSS JOIN ${callers} m` : sql`${rows} t`
-    return sql`SELECT ${sightColumns.sql} FROM (SELECT ${number} AS "number", ${usesMe ? sql`m."id"` : sql`NULL`} AS "caller",
+    return sql`SELECT ${visibleColumns.sql} FROM (SELECT ${number} AS "number", ${usesMe ? sql`m."id"` : sql`NULL`} AS "caller",
       t."version", CASE WHEN ${history} THEN 1 ELSE 0 END AS "history", ${json} AS "json" FROM ${from} WHERE ${met}) s`
   }
 }

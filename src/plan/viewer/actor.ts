@@ -1,5 +1,5 @@
 import { didYouMean } from '../../declare/closest.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Bound } from '../../store/dialect.ts'
 import { count, type Sql, sql, word } from '../../store/sql.ts'
 import type { KeyLimits, KeyScope } from './key-scope.ts'
@@ -138,12 +138,12 @@ export function parseActor(
   if (first === JOBS || first === REACTIONS)
     return WORK_NAME.test(rest ?? '')
       ? { user: { name: text, id: null } }
-      : note(errors, 'actor', `must be ${first} and a name, such as ${first}/${SAMPLES[first]}`)
+      : addError(errors, 'actor', `must be ${first} and a name, such as ${first}/${SAMPLES[first]}`)
   if (first === KEYS)
-    return ID.test(rest ?? '') ? { via: text } : note(errors, 'actor', 'must be a key, such as keys/7')
+    return ID.test(rest ?? '') ? { via: text } : addError(errors, 'actor', 'must be a key, such as keys/7')
   const names = text.split(' as ')
   if (names.length > 2)
-    return note(errors, 'actor', 'must be one user as another, such as admins/1 as users/5')
+    return addError(errors, 'actor', 'must be one user as another, such as admins/1 as users/5')
   const users = names.map((one) => parseUserName('actor', one, logins, errors))
   const user = users.at(-1)
   if (user === undefined || users.includes(undefined)) return undefined
@@ -159,9 +159,9 @@ export function parseUserName(
 ): Pick<User, 'entity' | 'id'> | undefined {
   const [, name, id] = /^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(text) ?? []
   if (name === undefined)
-    return note(errors, path, `must be a user, such as users/3${path === 'actor' ? ', or system' : ''}`)
+    return addError(errors, path, `must be a user, such as users/3${path === 'actor' ? ', or system' : ''}`)
   if (logins.includes(name)) return { entity: name, id: Number(id) }
-  return note(errors, path, () => `"${name}" is not a login type${didYouMean(name, logins)}`)
+  return addError(errors, path, () => `"${name}" is not a login type${didYouMean(name, logins)}`)
 }
 
 const ID = /^[1-9]\d{0,15}$/

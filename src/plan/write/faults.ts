@@ -1,6 +1,6 @@
 import type { EntityType } from '../../declare/model.ts'
-import { dottedPath, noteReference } from '../../declare/values.ts'
-import { type Errors, note } from '../../errors.ts'
+import { addReferenceError, dottedPath } from '../../declare/values.ts'
+import { addError, type Errors } from '../../errors.ts'
 import type { Dialect, Params, Row } from '../../store/dialect.ts'
 import { and, compile, count, id, param, type Sql, type Statement, sql, unionAll } from '../../store/sql.ts'
 import type { BodyColumn } from '../tables/columns.ts'
@@ -38,9 +38,9 @@ export function compileFaults(
         const field = kind === 'reference' ? references[Number(at)]?.field : undefined
         const path =
           field?.kind === 'links' ? dottedPath(`${field.path}.${holder}`, field.member) : field?.path
-        if (path !== undefined) noteReference(errors, path, 'refers to nothing')
+        if (path !== undefined) addReferenceError(errors, path, 'refers to nothing')
         else
-          noteTaken(
+          addTaken(
             errors,
             { type: type.name, set: uniques[Number(at)] ?? [], holder: Number(holder) },
             disclosure,
@@ -92,15 +92,15 @@ interface TakenSet {
  * Reports a taken unique set at each of its columns that the viewer may know of; the key of an e-mail at the e-mail.
  * Which Entity has the values is revealed only to viewers who can see them there.
  */
-export function noteTaken(
+export function addTaken(
   errors: Errors,
   { type, set, holder, prefix = '' }: TakenSet,
   disclosure: Disclosure,
 ): void {
   const by = disclosure.entity(type) && disclosure.values(type, set) ? `${type}/${holder}` : undefined
   const paths = set.filter((name) => disclosure.column(type, name))
-  if (paths.length > 0) noteTakenAt(errors, { paths, by, together: set.length, prefix })
-  else note(errors, prefix.slice(0, -1), 'has a value that is taken')
+  if (paths.length > 0) addTakenAt(errors, { paths, by, together: set.length, prefix })
+  else addError(errors, prefix.slice(0, -1), 'has a value that is taken')
 }
 
 /** The paths of a unique set with `together` values, and the Entity that has them, if it may be revealed. */
@@ -111,11 +111,11 @@ interface TakenPaths {
   readonly prefix: string
 }
 
-export function noteTakenAt(errors: Errors, { paths, by, together, prefix }: TakenPaths): void {
+export function addTakenAt(errors: Errors, { paths, by, together, prefix }: TakenPaths): void {
   const others =
     together === 1 ? '' : `, together with ${together === 2 ? 'the other value' : 'the other values'}`
   for (const name of paths)
-    note(
+    addError(
       errors,
       prefix + (name === EMAIL_KEY ? 'email' : name),
       `is taken${by === undefined ? '' : ` by ${by}`}${others}`,

@@ -134,7 +134,7 @@ export class Service {
       const ms = performance.now() - started
       this.#served.context.requests.add(route, request.method, { status, started, ms })
       if (answer.body instanceof ReadableStream) return this.#stream(request, { ...answer, status }, seen)
-      this.#note(request, status, seen)
+      this.#logRequest(request, status, seen)
       return this.#respond(request, answer, status, seen)
     } finally {
       this.#underWay--
@@ -162,7 +162,7 @@ export class Service {
     const stream = body as ReadableStream<Uint8Array>
     if (request.method === 'HEAD' || status === 304) {
       void stream.cancel()
-      this.#note(request, status, seen)
+      this.#logRequest(request, status, seen)
       return this.#respond(request, { ...answer, body: '' }, status, seen)
     }
     this.#underWay++
@@ -177,13 +177,13 @@ export class Service {
           requestId,
         })
       }
-      this.#note(request, status, seen)
+      this.#logRequest(request, status, seen)
     })
     return this.#respond(request, { ...answer, body: sent }, status, seen)
   }
 
   /** Logs the answer. */
-  #note({ method }: BunRequest, status: number, seen: RequestFacts): void {
+  #logRequest({ method }: BunRequest, status: number, seen: RequestFacts): void {
     const { path, search, started, requestId, client, caller, account, tool } = seen
     this.#served.observer.emit({
       kind: 'request_answered',

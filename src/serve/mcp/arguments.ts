@@ -2,7 +2,7 @@ import { parseNote } from '../../api/notes.ts'
 import { didYouMean } from '../../declare/closest.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 
 /** The arguments of a tool: JSON Schemas by name. */
 export interface Takes {
@@ -31,10 +31,10 @@ export function checkArguments(
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null))
   for (const [name, value] of Object.entries(given)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (schema === undefined) note(errors, at + name, () => unknownArgument(name, names))
-    else noteKind(errors, at + name, schema, value)
+    if (schema === undefined) addError(errors, at + name, () => unknownArgument(name, names))
+    else addKindError(errors, at + name, schema, value)
   }
-  for (const name of required) if (given[name] === undefined) note(errors, at + name, 'is required')
+  for (const name of required) if (given[name] === undefined) addError(errors, at + name, 'is required')
   return given
 }
 
@@ -43,12 +43,12 @@ function unknownArgument(name: string, names: readonly string[]): string {
   return `is not known here${guess === '' ? `: known are ${names.join(', ')}` : guess}`
 }
 
-function noteKind(errors: Errors, path: string, schema: JsonSchema, value: unknown): void {
+function addKindError(errors: Errors, path: string, schema: JsonSchema, value: unknown): void {
   const kinds = [schema.type].flat().flatMap((type) => KINDS[String(type)] ?? [])
   if (kinds.length > 0 && !kinds.some((kind) => kind.is(value)))
-    note(errors, path, `must be ${kinds.map(({ words }) => words).join(' or ')}`)
+    addError(errors, path, `must be ${kinds.map(({ words }) => words).join(' or ')}`)
   else if (Array.isArray(schema.enum) && !schema.enum.includes(value))
-    note(
+    addError(
       errors,
       path,
       () => `must be one of ${schema.enum}${didYouMean(String(value), schema.enum as string[])}`,

@@ -1,7 +1,7 @@
 import { undoOperation, undoOperations } from '../../api/past/undo.ts'
 import { writeBatch } from '../../api/write/batch.ts'
 import { isRecord } from '../../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, note, noteAll } from '../../errors.ts'
+import { addError, addErrors, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import { type Arguments, asQuery, checkArguments, noteOf, type Takes } from './arguments.ts'
 import { planNamed } from './entity-type.ts'
 import { type ToolResult, writeResult } from './result.ts'
@@ -26,7 +26,7 @@ const part: Takes = {
 export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolResult> {
   const errors: Errors = new Map()
   const sent = Array.isArray(given.parts) ? given.parts : []
-  if (sent.length === 0) note(errors, 'parts', 'must have at least one part')
+  if (sent.length === 0) addError(errors, 'parts', 'must have at least one part')
   const body = sent.map((one: unknown, at) => batchPart(use, one, at, errors))
   if (errors.size > 0) throw invalid(errors)
   const asked = { body, query: asQuery(given, PLANNING), note: noteOf(given), ...keyOf(given) }
@@ -35,13 +35,13 @@ export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolRe
 
 /** Converts a part for the batch endpoint, which checks its values. */
 function batchPart(use: ToolUse, sent: unknown, at: number, errors: Errors): object | undefined {
-  if (!isRecord(sent)) return note(errors, `${at}`, 'must be an object with action, entity and values')
+  if (!isRecord(sent)) return addError(errors, `${at}`, 'must be an object with action, entity and values')
   const own: Errors = new Map()
   const { action: name, entity, id, values, version } = checkArguments(sent, part, own, `${at}.`)
   const action = ACTIONS.find((one) => one === name)
-  if (typeof entity === 'string') noteUnknownType(use, entity, `${at}.entity`, own)
-  if (action !== undefined) noteMissing(action, { id, values, version }, `${at}.`, own)
-  noteAll(errors, own)
+  if (typeof entity === 'string') addUnknownTypeError(use, entity, `${at}.entity`, own)
+  if (action !== undefined) addMissingErrors(action, { id, values, version }, `${at}.`, own)
+  addErrors(errors, own)
   if (own.size > 0 || action === undefined) return undefined
   const path = action === 'create' ? `/api/${entity}/` : `/api/${entity}/${encodeURIComponent(String(id))}/`
   return {
@@ -52,23 +52,24 @@ function batchPart(use: ToolUse, sent: unknown, at: number, errors: Errors): obj
   }
 }
 
-function noteUnknownType({ context, call }: ToolUse, name: string, path: string, errors: Errors): void {
+function addUnknownTypeError({ context, call }: ToolUse, name: string, path: string, errors: Errors): void {
   try {
     planNamed(context, call.caller.actor, name, path)
   } catch (error) {
     if (!(error instanceof Failure) || error.errors === undefined) throw error
-    noteAll(errors, error.errors)
+    addErrors(errors, error.errors)
   }
 }
 
 /** Notes arguments that the action needs but lacks, or does not take. */
-function noteMissing(action: keyof typeof METHODS, given: Arguments, at: string, errors: Errors): void {
+function addMissingErrors(action: keyof typeof METHODS, given: Arguments, at: string, errors: Errors): void {
   const needs = { id: action !== 'create', values: action === 'create' || action === 'update' }
   for (const name of ['id', 'values'] as const) {
-    if (needs[name] && given[name] === undefined) note(errors, at + name, `is required for ${action}`)
-    if (!needs[name] && given[name] !== undefined) note(errors, at + name, `is not for ${action}`)
+    if (needs[name] && given[name] === undefined) addError(errors, at + name, `is required for ${action}`)
+    if (!needs[name] && given[name] !== undefined) addError(errors, at + name, `is not for ${action}`)
   }
-  if (action === 'create' && given.version !== undefined) note(errors, `${at}version`, 'is not for create')
+  if (action === 'create' && given.version !== undefined)
+    addError(errors, `${at}version`, 'is not for create')
 }
 
 /** A write that is sent again with the same key is done once. */

@@ -1,5 +1,5 @@
 /** Lets so many through at once; the others wait in the order in which they came. */
-export class Gate {
+export class Semaphore {
   readonly #waiting: (() => void)[] = []
   #free: number
 
@@ -7,7 +7,7 @@ export class Gate {
     this.#free = most
   }
 
-  async pass<T>(run: () => Promise<T>): Promise<T> {
+  async run<T>(run: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {

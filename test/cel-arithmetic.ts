@@ -39,23 +39,23 @@ function halfAway(a: bigint, b: bigint): bigint {
 }
 
 /** Returns the result of an operator; null if there is none. */
-export function reckon(how: string, a: Numeric, b: Numeric): Numeric | null {
-  if (isDecimal(a) || isDecimal(b)) return reckonDecimals(how, exact(a), exact(b))
+export function calculate(how: string, a: Numeric, b: Numeric): Numeric | null {
+  if (isDecimal(a) || isDecimal(b)) return calculateDecimals(how, exact(a), exact(b))
   if (typeof a === 'bigint' && typeof b === 'bigint') {
-    const result = reckonBig(how, a, b)
+    const result = calculateBigints(how, a, b)
     return result === null || result > SAFE || result < -SAFE ? null : result
   }
-  const [x, y] = [tame(Number(a)) ?? 0, tame(Number(b)) ?? 0]
+  const [x, y] = [boundNumber(Number(a)) ?? 0, boundNumber(Number(b)) ?? 0]
   if (how === '/' && y === 0) return null
-  return tame({ '+': x + y, '-': x - y, '*': x * y, '/': x / y }[how] ?? Number.NaN)
+  return boundNumber({ '+': x + y, '-': x - y, '*': x * y, '/': x / y }[how] ?? Number.NaN)
 }
 
-function tame(value: number): number | null {
+function boundNumber(value: number): number | null {
   if (Math.abs(value) < 1e-150) return 0
   return Math.abs(value) <= 1e150 ? value : null
 }
 
-function reckonBig(how: string, a: bigint, b: bigint): bigint | null {
+function calculateBigints(how: string, a: bigint, b: bigint): bigint | null {
   if ((how === '/' || how === '%') && b === 0n) return null
   switch (how) {
     case '+':
@@ -71,7 +71,7 @@ function reckonBig(how: string, a: bigint, b: bigint): bigint | null {
   }
 }
 
-function reckonDecimals(how: string, a: Decimal, b: Decimal): Decimal | null {
+function calculateDecimals(how: string, a: Decimal, b: Decimal): Decimal | null {
   if (how === '*') return decimal(a.digits * b.digits, a.scale + b.scale)
   if (how === '/') {
     if (b.digits === 0n) return null
@@ -82,7 +82,7 @@ function reckonDecimals(how: string, a: Decimal, b: Decimal): Decimal | null {
     )
   }
   const scale = Math.max(a.scale, b.scale)
-  const result = reckonBig(how, lifted(a, scale), lifted(b, scale))
+  const result = calculateBigints(how, lifted(a, scale), lifted(b, scale))
   return result === null ? null : decimal(result, scale)
 }
 

@@ -1,5 +1,13 @@
 import { type ASTNode, parse } from '@marcbachmann/cel-js'
-import { absolute, extreme, type Numeric, negate, orderNumbers, reckon, roundTo } from './cel-arithmetic.ts'
+import {
+  absolute,
+  calculate,
+  extreme,
+  type Numeric,
+  negate,
+  orderNumbers,
+  roundTo,
+} from './cel-arithmetic.ts'
 import { callerOf, decimalIn, entityOf, type Json, timeOf, type Value, type World } from './cel-world.ts'
 
 type Top = (name: string) => Value
@@ -77,7 +85,7 @@ function evaluate(node: ASTNode, top: Top): Value {
     case '*':
     case '/':
     case '%':
-      return reckoned(node.op, of(node.args[0]), of(node.args[1]))
+      return calculated(node.op, of(node.args[0]), of(node.args[1]))
     case '==':
     case '!=':
     case '<':
@@ -106,7 +114,8 @@ function literalOf(value: unknown): Value {
 function negative(value: Value, literal: boolean): Value {
   if (value === null) return null
   if (typeof value === 'object') {
-    if (value.is === 'number') return numberOf(literal ? negate(value.number) : reckon('-', 0n, value.number))
+    if (value.is === 'number')
+      return numberOf(literal ? negate(value.number) : calculate('-', 0n, value.number))
     if (value.is === 'duration') return { is: 'duration', ms: -value.ms }
   }
   throw new Error('only numbers and durations have a sign')
@@ -117,11 +126,11 @@ function numberOf(number: Numeric | null): Value {
 }
 
 /** Calculates with numbers, texts and times. */
-function reckoned(op: '+' | '-' | '*' | '/' | '%', a: Value, b: Value): Value {
+function calculated(op: '+' | '-' | '*' | '/' | '%', a: Value, b: Value): Value {
   if (a === null || b === null) return null
   const [x, y] = [numericOf(a), numericOf(b)]
   if (x !== undefined && y !== undefined && typeof a === 'object' && typeof b === 'object') {
-    if (a.is === 'number' || b.is === 'number') return numberOf(reckon(op, x, y))
+    if (a.is === 'number' || b.is === 'number') return numberOf(calculate(op, x, y))
   }
   if (op !== '+' && op !== '-') throw new Error(`${op} needs numbers`)
   const [left, right] = [a, b].map((one) => (typeof one === 'object' && one.is === 'text' ? one.text : null))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
 import { budget } from '../src/budget.ts'
-import { understand } from '../src/declare/cel/check.ts'
+import { parseCondition } from '../src/declare/cel/check.ts'
 import type { Expression } from '../src/declare/cel/expression.ts'
 import { Mistake } from '../src/declare/cel/parse.ts'
 import { resolve } from '../src/declare/resolve.ts'
@@ -25,7 +25,7 @@ const dialects: Readonly<Record<string, Dialect>> = { sqlite, postgres }
 function read(filter: string): Expression | undefined {
   if (rows === undefined) throw new Error('no rows')
   try {
-    return understand(filter, user.scopeOf(rows), budget.filterItems)
+    return parseCondition(filter, user.scopeOf(rows), budget.filterItems)
   } catch (error) {
     if (error instanceof Mistake) return undefined
     throw error

@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import { understand } from './cel/check.ts'
+import { parseCondition } from './cel/check.ts'
 import { type Expression, operandsOf, type Place } from './cel/expression.ts'
 import { settled } from './cel/fold.ts'
 import { Mistake, parseCel, startingNames } from './cel/parse.ts'
@@ -68,7 +68,7 @@ export function conditionOf(
   // Only `created_at` besides the fields: a new Entity has no id yet. No referrers: they change without the Entity.
   const self = membersOf(type, entities, allFields, { own: ['created_at'], referrers: false })
   const scope: Scope = { self, me: null, anybody: [] }
-  const condition = settled(understand(that, scope, budget.ruleItems))
+  const condition = settled(parseCondition(that, scope, budget.ruleItems))
   if (usesNow(condition))
     throw new Mistake(
       'uses now, but a check must not fail just because time passes; compare with created_at, which is the time of the create',

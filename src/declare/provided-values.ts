@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Expression } from './cel/expression.ts'
 import { Mistake } from './cel/parse.ts'
-import { understandValue } from './cel/value.ts'
+import { parseValueExpression } from './cel/value.ts'
 import { columnsRead } from './checks.ts'
 import {
   columnOf,
@@ -40,7 +40,7 @@ export function providedExpression(
     field.kind === 'reference'
       ? ({ kind: 'reference', scale: 0, entity: field.target, choices: undefined } as const)
       : { kind: kindOf(field), scale: field.scale, entity: undefined, choices: declaredChoices(field) }
-  return understandValue(text, scope, target, budget.ruleItems)
+  return parseValueExpression(text, scope, target, budget.ruleItems)
 }
 
 /** Reports every provided value that has a mistake. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { budget } from '../budget.ts'
-import { understand } from './cel/check.ts'
+import { parseCondition } from './cel/check.ts'
 import { asksFolded, type Expression } from './cel/expression.ts'
 import { settled } from './cel/fold.ts'
 import { Mistake, parseCel, startingNames } from './cel/parse.ts'
@@ -95,7 +95,7 @@ function filterOf(text: string, type: EntityType, entities: EntityTypes): Expres
   if (startingNames(parseCel(text)).has('me')) throw new Mistake('uses me, but a webhook has no caller')
   const own = ['id', 'version', 'created_at', 'updated_at'] as const
   const self = membersOf(type, entities, allFields, { own, referrers: false })
-  const condition = settled(understand(text, { self, me: null, anybody: [] }, budget.ruleItems))
+  const condition = settled(parseCondition(text, { self, me: null, anybody: [] }, budget.ruleItems))
   if (usesNow(condition))
     throw new Mistake('uses now, but a retry comes later; compare with created_at or updated_at')
   if (asksFolded(condition)) throw new Mistake('uses fold(), but the journal has no folded texts')

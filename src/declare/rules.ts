@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import { understand } from './cel/check.ts'
+import { parseCondition } from './cel/check.ts'
 import { type Expression, no, yes } from './cel/expression.ts'
 import { canBe, settled } from './cel/fold.ts'
 import { NamedRuleMistake } from './cel/named-rule.ts'
@@ -36,7 +36,7 @@ export function ruleFor(
   types: Types,
 ): Expression {
   if (typeof rule !== 'string') return rule.rule === 'everyone' || viewer !== undefined ? yes : no
-  const condition = settled(understand(rule, scopeOf(subject, type, viewer, types), budget.ruleItems))
+  const condition = settled(parseCondition(rule, scopeOf(subject, type, viewer, types), budget.ruleItems))
   return canBe(true, condition) ? condition : no
 }
 

@@ -6,7 +6,7 @@ import type { Plan } from '../plan/compile.ts'
 import type { Amendment, AmendmentGroup } from '../plan/past/amendment.ts'
 import { columnsBeside, EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Bound, Params } from '../store/dialect.ts'
-import { isMadeFrom } from '../store/tables.ts'
+import { isDerivedFrom } from '../store/tables.ts'
 import { bodyOf, isEqual, type Leaf, leavesOf, type State, strayPaths } from './leaves.ts'
 import { DELETED, type Snapshot, type Version } from './versions.ts'
 
@@ -330,7 +330,7 @@ export function bindLeaves(
   if (plan.login !== undefined && names.has('email') && typeof params.email === 'string')
     params[EMAIL_KEY] = emailKey(params.email)
   const beside = columnsBeside(plan.type).filter((name) =>
-    name === EMAIL_KEY ? names.has('email') : [...names].some((one) => isMadeFrom(one, name)),
+    name === EMAIL_KEY ? names.has('email') : [...names].some((one) => isDerivedFrom(one, name)),
   )
   // Columns inside of a removed object get `null`.
   const columns = [...names, ...beside]

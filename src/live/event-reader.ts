@@ -288,12 +288,12 @@ function resetChangedCallers(
 
 /** The ids to look for dependents by; undefined if nothing has changed that matters. */
 function changedIds(
-  { type, way, columns }: Dependency,
+  { type, path, columns }: Dependency,
   changed: readonly EntityChange[],
 ): number[] | undefined {
   const touched = changed.filter((one) => one.entity === type && touches(one, columns))
   if (touched.length === 0) return undefined
-  if (way.kind === 'referrers') return touched.flatMap((one) => referredIn(one, way))
+  if (path.kind === 'referrers') return touched.flatMap((one) => referredIn(one, path))
   return touched.flatMap(({ id }) => id ?? [])
 }
 

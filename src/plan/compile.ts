@@ -14,7 +14,7 @@ import { type Legacy, noLegacy } from './tables/graph.ts'
 import type { Shown } from './tables/render.ts'
 import { RuleSql } from './view/rule-sql.ts'
 import { compileView, type View } from './view/view.ts'
-import type { Viewing } from './view/viewing.ts'
+import type { ViewInput } from './view/view-input.ts'
 import type { Actor } from './viewer/actor.ts'
 import { type Viewer, type Viewers, viewersOf } from './viewer/viewer.ts'
 
@@ -76,9 +76,9 @@ function shownToSelf(type: EntityType, model: Model, viewers: Viewers, dialect: 
 }
 
 /** Removals are most of the work of a view, and few viewers delete: they are compiled on first use. */
-function compileFor(viewing: Viewing): PlanView {
-  const view = compileView(viewing)
-  const removals = onFirstUse(() => compileRemovals({ ...viewing, view }))
+function compileFor(input: ViewInput): PlanView {
+  const view = compileView(input)
+  const removals = onFirstUse(() => compileRemovals({ ...input, view }))
   return Object.freeze({
     ...view,
     get removals() {

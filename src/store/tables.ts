@@ -77,7 +77,7 @@ export function wordsColumn(path: string): string {
 }
 
 /** Whether a column is derived from the text of another. */
-export function isMadeFrom(path: string, column: string): boolean {
+export function isDerivedFrom(path: string, column: string): boolean {
   return column === wordsColumn(path) || column === foldedColumn(path)
 }
 

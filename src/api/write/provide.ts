@@ -9,7 +9,7 @@ import { type Actor, userOf } from '../../plan/viewer/actor.ts'
 import type { Provision } from '../../plan/write/provide.ts'
 import { type Act, read } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
-import { isMadeFrom } from '../../store/tables.ts'
+import { isDerivedFrom } from '../../store/tables.ts'
 import { isMatch, type Preconditions } from '../context.ts'
 import { isFaulty } from '../faults.ts'
 import { valueAt } from './merge.ts'
@@ -51,7 +51,7 @@ export function provideChange(plan: Plan, actor: Actor, providing: ProvidedBody)
 export function expressionColumns(plan: Plan, actor: Actor): string[] {
   return expressionsOf(plan, actor).flatMap(({ field }) => {
     const column = columnOf(field)
-    return [column, ...columnsBeside(plan.type).filter((name) => isMadeFrom(column, name))]
+    return [column, ...columnsBeside(plan.type).filter((name) => isDerivedFrom(column, name))]
   })
 }
 

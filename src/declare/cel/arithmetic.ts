@@ -1,20 +1,20 @@
 import { SCALE_MAX } from '../fields/number.ts'
 import type { Arithmetic, Expression, NumberKind } from './expression.ts'
-import { type Found, is, type Reader } from './found.ts'
-import { BEYOND, decimalGiven, type GivenLiteral, kindName } from './literal.ts'
+import { type Found, foundExpression, type Reader } from './found.ts'
+import { decimalGiven, type GivenLiteral, kindName, TOO_LARGE } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
 import { commonKind, MIXED, NUMBER_LEAST, NUMBER_MOST, numberKindOf, scaleOfResult } from './numbers.ts'
 import type { Node } from './parse.ts'
 
 /** The arithmetic operator that is being read. */
-interface Reckoning {
+interface Calculation {
   readonly reader: Reader
   readonly node: Node
   readonly how: Arithmetic
 }
 
 /** Reads `+ - * / %` between numbers, texts, times and durations. */
-export function reckon(
+export function calculate(
   reader: Reader,
   node: Node,
   how: Arithmetic,
@@ -23,15 +23,15 @@ export function reckon(
   const [a, b] = [reader.find(left), reader.find(right)]
   if (a.is === 'nothing') return { ...a, candidates: [] }
   if (b.is === 'nothing') return { ...b, candidates: [] }
-  const reckoning = { reader, node, how }
-  const timely = ofTimes(reckoning, a, b)
+  const calculation = { reader, node, how }
+  const timely = ofTimes(calculation, a, b)
   if (timely !== undefined) return timely
-  if (a.is === 'literal' && b.is === 'literal') return ofLiterals(reckoning, a.given, b.given)
+  if (a.is === 'literal' && b.is === 'literal') return ofLiterals(calculation, a.given, b.given)
   const like = a.is === 'expression' ? a.of : b.is === 'expression' ? b.of : undefined
-  const sides = [a, b].map((one) => operand(reckoning, one, like))
+  const sides = [a, b].map((one) => operand(calculation, one, like))
   const [x, y] = sides
-  if (x === undefined || y === undefined) return refuse(reckoning)
-  return ofValues(reckoning, x, y)
+  if (x === undefined || y === undefined) return refuse(calculation)
+  return ofValues(calculation, x, y)
 }
 
 /** `-x` */
@@ -48,7 +48,7 @@ export function negative(reader: Reader, node: Node, of: Node): Found {
 
 /** Returns the expression of an operand. A literal becomes a value of the other operand's kind. */
 function operand(
-  { reader, node }: Reckoning,
+  { reader, node }: Calculation,
   found: Found,
   like: Expression | undefined,
 ): Expression | undefined {
@@ -77,23 +77,23 @@ export function numberGiven(
     return reader.literal('decimal', exact.scale, exact.value)
   }
   if (typeof given === 'string') return undefined
-  if (typeof given === 'number') return reader.literal('number', 0, tame(reader, node, given))
+  if (typeof given === 'number') return reader.literal('number', 0, boundNumber(reader, node, given))
   return Number.isSafeInteger(Number(given))
     ? reader.literal('integer', 0, Number(given))
-    : reader.fail(node, `${given} ${BEYOND}`)
+    : reader.fail(node, `${given} ${TOO_LARGE}`)
 }
 
-function tame(reader: Reader, node: Node, given: number): number {
+function boundNumber(reader: Reader, node: Node, given: number): number {
   if (Math.abs(given) > NUMBER_MOST) return reader.fail(node, `${given} is beyond ${NUMBER_MOST}`)
   return Math.abs(given) < NUMBER_LEAST ? 0 : given
 }
 
-function ofValues(reckoning: Reckoning, left: Expression, right: Expression): Found {
-  const { reader, node, how } = reckoning
+function ofValues(calculation: Calculation, left: Expression, right: Expression): Found {
+  const { reader, node, how } = calculation
   if (left.kind === 'text' && right.kind === 'text' && how === '+')
-    return is({ op: 'concat', kind: 'text', left, right })
+    return foundExpression({ op: 'concat', kind: 'text', left, right })
   const common = commonKind([left, right])
-  if (common === undefined) return refuse(reckoning, left, right)
+  if (common === undefined) return refuse(calculation, left, right)
   const { kind } = common
   if (kind === 'number' && how === '%')
     return reader.fail(node, 'has a remainder of numbers; use "%" with integers or decimals')
@@ -103,10 +103,10 @@ function ofValues(reckoning: Reckoning, left: Expression, right: Expression): Fo
       node,
       `has a product with ${scale} decimal places, more than ${SCALE_MAX}; use round(…, places) first,`,
     )
-  return is({ op: 'arithmetic', kind, scale, how, left, right })
+  return foundExpression({ op: 'arithmetic', kind, scale, how, left, right })
 }
 
-function refuse({ reader, node, how }: Reckoning, left?: Expression, right?: Expression): never {
+function refuse({ reader, node, how }: Calculation, left?: Expression, right?: Expression): never {
   const kinds = [left, right].map((one): NumberKind | undefined => one && numberKindOf(one))
   if (kinds.every((kind) => kind !== undefined)) return reader.fail(node, MIXED)
   const both =
@@ -122,12 +122,12 @@ function refuse({ reader, node, how }: Reckoning, left?: Expression, right?: Exp
 }
 
 /** Adds and subtracts times and durations; undefined if the operands are something else. */
-function ofTimes({ reader, node, how }: Reckoning, a: Found, b: Found): Found | undefined {
+function ofTimes({ reader, node, how }: Calculation, a: Found, b: Found): Found | undefined {
   if (how !== '+' && how !== '-') return undefined
   const moved = (of: Expression, ms: number): Found => {
     if (of.kind !== 'datetime') return reader.fail(node, 'adds a duration to something that is not a time')
     const later = move(of, ms)
-    return later === undefined ? reader.fail(node, TOO_FAR) : is(later)
+    return later === undefined ? reader.fail(node, TOO_FAR) : foundExpression(later)
   }
   if (a.is === 'duration' && b.is === 'duration')
     return { is: 'duration', ms: how === '+' ? a.ms + b.ms : a.ms - b.ms }
@@ -139,13 +139,13 @@ function ofTimes({ reader, node, how }: Reckoning, a: Found, b: Found): Found | 
   return undefined
 }
 
-function ofLiterals(reckoning: Reckoning, a: GivenLiteral, b: GivenLiteral): Found {
-  const { reader, node, how } = reckoning
+function ofLiterals(calculation: Calculation, a: GivenLiteral, b: GivenLiteral): Found {
+  const { reader, node, how } = calculation
   if (typeof a === 'string' && typeof b === 'string' && how === '+') return { is: 'literal', given: a + b }
   if (typeof a === 'bigint' && typeof b === 'bigint') return integerOf(ofIntegers(how, a, b))
   const [x, y] = [a, b].map((one) => (typeof one === 'bigint' ? Number(one) : one))
-  if (typeof x !== 'number' || typeof y !== 'number' || how === '%') return refuse(reckoning)
-  return numberOf(ofNumbers(how, tame(reader, node, x), tame(reader, node, y)))
+  if (typeof x !== 'number' || typeof y !== 'number' || how === '%') return refuse(calculation)
+  return numberOf(ofNumbers(how, boundNumber(reader, node, x), boundNumber(reader, node, y)))
 }
 
 const NOTHING: Found = { is: 'nothing', candidates: [] }

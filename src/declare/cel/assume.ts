@@ -11,13 +11,13 @@ export function withoutNext(rule: Expression, wanted = true): Expression {
     case 'not':
       return not(withoutNext(rule.of, !wanted))
     default:
-      return speaksOfNext(rule) ? (wanted ? yes : no) : rule
+      return usesNext(rule) ? (wanted ? yes : no) : rule
   }
 }
 
 /** Searches the whole tree: expressions are plain data, and every place has a `root`. */
-function speaksOfNext(part: unknown): boolean {
+function usesNext(part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return false
   if ('root' in part && (part as Place).root.of === 'next') return true
-  return Object.values(part).some(speaksOfNext)
+  return Object.values(part).some(usesNext)
 }

@@ -18,10 +18,10 @@ import { normalPattern } from './pattern.ts'
 import type { Members } from './scope.ts'
 import { partCall } from './time-calls.ts'
 
-type Understand = (reader: Reader, one: CelCall) => Found
+type ReadCall = (reader: Reader, one: CelCall) => Found
 
 /** The functions and methods that expressions can call, by name. */
-const functions: Readonly<Record<string, Understand>> = {
+const functions: Readonly<Record<string, ReadCall>> = {
   has,
   size: (reader, { node, args }) => size(reader, node, only(reader, node, args)),
   timestamp: (reader, { node, args }) => {
@@ -50,7 +50,7 @@ const functions: Readonly<Record<string, Understand>> = {
   round: roundCall,
   abs: absCall,
 }
-const methods: Readonly<Record<string, Understand>> = {
+const methods: Readonly<Record<string, ReadCall>> = {
   size: (reader, { node, receiver }) => size(reader, node, receiver ?? node),
   startsWith: (reader, one) => part(reader, one, 'startsWith'),
   endsWith: (reader, one) => part(reader, one, 'endsWith'),
@@ -201,14 +201,14 @@ function each(reader: Reader, { node, receiver, args }: CelCall, op: 'exists' | 
 function itemOf(list: ListPlace, members: Members | undefined, depth: number): Found {
   if (referrersOf(list) !== undefined && members !== undefined) {
     const root = { of: 'item', depth, crossed: crossedTo(list.place) + 1 } as const
-    return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference: undefined } }
+    return { is: 'composite', composite: { root, hops: [], members, there: undefined, reference: undefined } }
   }
   const root = { of: 'item', depth } as const
   if (members !== undefined) {
     // An item of a list of references is a row with the target's id. All other values are in the target.
     const links = linkRowsOf(list)
     const reference = links === undefined ? undefined : { column: 'target', to: links.target }
-    return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference } }
+    return { is: 'composite', composite: { root, hops: [], members, there: undefined, reference } }
   }
   const { kind, scale } = list.item as { kind: Expression['kind']; scale: number }
   return { is: 'expression', of: { op: 'value', kind, scale, place: { root, hops: [], column: '' } } }

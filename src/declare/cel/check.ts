@@ -1,14 +1,14 @@
 import { budget } from '../../budget.ts'
 import { didYouMean } from '../closest.ts'
-import { negative, reckon } from './arithmetic.ts'
+import { calculate, negative } from './arithmetic.ts'
 import { call } from './calls.ts'
 import { areAlike, compare, expression, isIn } from './compare.ts'
 import { refuseCostly } from './cost.ts'
 import { crossedTo, type Expression, type Place, type Root, scaleOf, unknown, yes } from './expression.ts'
 import { allTrue, not, or, truth } from './fold.ts'
-import { type CelCall, type Found, is, type Reader } from './found.ts'
-import { against, type GivenLiteral } from './literal.ts'
-import { foundMember, insideOf, likeMember, thing } from './members.ts'
+import { type CelCall, type Found, foundExpression, type Reader } from './found.ts'
+import { type GivenLiteral, literalComparison } from './literal.ts'
+import { foundComposite, foundMember, insideOf, likeMember } from './members.ts'
 import { NamedRuleUses } from './named-rule.ts'
 import { asCommon, commonKind } from './numbers.ts'
 import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
@@ -18,7 +18,7 @@ import type { Computed, Members, NamedRule, Scope } from './scope.ts'
  * Reads a condition, or throws a Mistake that says where it is wrong and what would be right. `most`: how many items of
  * lists it may go through for one Entity. `first`: the number of its first literal.
  */
-export function understand(text: string, scope: Scope, most: number, first = 0): Expression {
+export function parseCondition(text: string, scope: Scope, most: number, first = 0): Expression {
   const expression = new OneReader(text, scope, new NamedRuleUses(first)).condition(parseCel(text))
   refuseCostly(expression, most)
   return expression
@@ -34,7 +34,7 @@ export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'ex
   if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(path)) return undefined
   const reader = new OneReader(path, { ...scope, me: null, anybody: [] })
   try {
-    let found: Found | undefined = thing({ of: 'self' }, scope.self)
+    let found: Found | undefined = foundComposite({ of: 'self' }, scope.self)
     for (const name of path.split('.'))
       found = found === undefined ? undefined : reader.member(found, name, undefined)
     return found?.is === 'expression' ? found : undefined
@@ -48,7 +48,7 @@ export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'ex
 export function computedNamed(name: string, members: Members, tells = false): Expression | undefined {
   const reader = new OneReader(name, { self: members, me: null, anybody: [] })
   try {
-    const found = reader.member(thing({ of: 'self' }, members), name, undefined)
+    const found = reader.member(foundComposite({ of: 'self' }, members), name, undefined)
     return found?.is === 'expression' ? found.of : undefined
   } catch (error) {
     if (error instanceof Mistake && !tells) return undefined
@@ -85,7 +85,7 @@ class OneReader implements Reader {
     text: string,
     scope: Scope,
     uses: NamedRuleUses = new NamedRuleUses(),
-    of: Found = thing({ of: 'self' }, scope.self),
+    of: Found = foundComposite({ of: 'self' }, scope.self),
   ) {
     this.#text = text
     this.#scope = scope
@@ -115,11 +115,11 @@ class OneReader implements Reader {
       case '.':
         return this.#path(node, node.args[0], node.args[1])
       case '&&':
-        return is(allTrue(node.args.map((arg) => this.condition(arg))))
+        return foundExpression(allTrue(node.args.map((arg) => this.condition(arg))))
       case '||':
-        return is(or(node.args.map((arg) => this.condition(arg))))
+        return foundExpression(or(node.args.map((arg) => this.condition(arg))))
       case '!_':
-        return is(not(this.condition(node.args)))
+        return foundExpression(not(this.condition(node.args)))
       case 'call':
         return this.call({ node, name: node.args[0], receiver: undefined, args: node.args[1] })
       case 'rcall':
@@ -141,9 +141,9 @@ class OneReader implements Reader {
       case '<=':
       case '>':
       case '>=':
-        return is(compare(this, node, node.op, node.args))
+        return foundExpression(compare(this, node, node.op, node.args))
       case 'in':
-        return is(isIn(this, node, node.args))
+        return foundExpression(isIn(this, node, node.args))
       case '?:':
         return this.#choose(node, node.args)
       case '+':
@@ -151,7 +151,7 @@ class OneReader implements Reader {
       case '*':
       case '/':
       case '%':
-        return reckon(this, node, node.op, node.args)
+        return calculate(this, node, node.op, node.args)
       default:
         return this.fail(node, `uses "${node.op}", which is not known here`)
     }
@@ -187,7 +187,7 @@ class OneReader implements Reader {
 
   /** A literal as a value of the target's kind. */
   coerce(node: Node, target: Expression, given: GivenLiteral, choices?: readonly string[]): Expression {
-    const found = against(target, '==', given, choices)
+    const found = literalComparison(target, '==', given, choices)
     if (typeof found === 'string') return this.fail(node, found)
     return this.literal(found.kind, found.scale, found.value)
   }
@@ -197,14 +197,14 @@ class OneReader implements Reader {
     if (variable !== undefined) return variable
     const { next, me } = this.#scope
     if (name === 'me') return this.#me(me)
-    if (name === 'now') return is({ op: 'now', kind: 'datetime', shift: 0, day: undefined })
-    if (name === 'next' && next !== undefined) return thing({ of: 'next' }, next)
+    if (name === 'now') return foundExpression({ op: 'now', kind: 'datetime', shift: 0, day: undefined })
+    if (name === 'next' && next !== undefined) return foundComposite({ of: 'next' }, next)
     return this.member(this.#of, name, undefined)
   }
 
   #me(me: Scope['me']): Found {
     if (me === null) return { is: 'nothing', candidates: this.#scope.anybody }
-    return thing({ of: 'me', entity: me.entity }, me.members)
+    return foundComposite({ of: 'me', entity: me.entity }, me.members)
   }
 
   get #here(): Pick<Members, 'names' | 'hint'> {
@@ -221,7 +221,7 @@ class OneReader implements Reader {
         : { is: 'literal', given: this.#scope.me.userType, choices: this.#scope.userTypes }
     const inside = this.member(base, name, node)
     if (inside !== undefined) return inside
-    if (base.is === 'thing') return this.#unknownField(node, name, base.thing.members, of)
+    if (base.is === 'composite') return this.#unknownField(node, name, base.composite.members, of)
     if (base.is === 'list') return this.fail(node, `names "${name}" of a list; use exists(x, x.${name} …)`)
     if (base.is !== 'nothing') return this.fail(node, `has nothing called "${name}" in it`)
     const names = base.candidates.flatMap((one) => one.names)
@@ -240,7 +240,7 @@ class OneReader implements Reader {
   member(base: Found, name: string, node: Node | undefined): Found | undefined {
     if (base.is === 'nothing') {
       const members = base.candidates.map((one) => one.get(name)).filter((one) => one !== undefined)
-      if (base.candidates.some((one) => one.rule?.(name) !== undefined)) return is(unknown)
+      if (base.candidates.some((one) => one.rule?.(name) !== undefined)) return foundExpression(unknown)
       if (base.candidates.some((one) => one.computed?.(name) !== undefined))
         return { is: 'nothing', candidates: [] }
       if (members.length === 0) return undefined
@@ -250,17 +250,17 @@ class OneReader implements Reader {
         like: members.map(likeMember).find(Boolean),
       }
     }
-    if (base.is !== 'thing') return undefined
-    const { root, hops, members, there, reference } = base.thing
+    if (base.is !== 'composite') return undefined
+    const { root, hops, members, there, reference } = base.composite
     const member = members.get(name)
     const rule = member === undefined ? members.rule?.(name) : undefined
-    if (rule !== undefined) return is(this.#namedRule(rule, base))
+    if (rule !== undefined) return foundExpression(this.#namedRule(rule, base))
     const computed = member === undefined ? members.computed?.(name) : undefined
     if (computed !== undefined) return this.#computed(computed, base)
     if (member === undefined) return this.#ofOthers(root, hops, name)
     if (reference !== undefined && name === 'id') {
       const place = { root, hops, column: reference.column }
-      return is({ op: 'value', kind: 'reference', scale: 0, entity: reference.to, place })
+      return foundExpression({ op: 'value', kind: 'reference', scale: 0, entity: reference.to, place })
     }
     const behind = reference === undefined ? hops : [...hops, reference]
     const further = member.is === 'list' && 'from' in member.item ? 1 : 0
@@ -323,15 +323,15 @@ class OneReader implements Reader {
     const sides = this.#alike(node, left, right)
     if ('is' in sides) return sides
     const [then, otherwise] = sides
-    if (then === unknown && otherwise === unknown) return is(unknown)
+    if (then === unknown && otherwise === unknown) return foundExpression(unknown)
     const like = then === unknown ? otherwise : then
     if (condition.op === 'constant') {
       const chosen = condition === yes ? then : condition === unknown ? unknown : otherwise
-      return chosen === unknown ? { is: 'nothing', candidates: [], like } : is(chosen)
+      return chosen === unknown ? { is: 'nothing', candidates: [], like } : foundExpression(chosen)
     }
     const { kind } = commonKind(sides.filter((side) => side !== unknown)) ?? like
     const scale = Math.max(scaleOf(then), scaleOf(otherwise))
-    return is({ op: 'choose', kind, scale, condition, then, otherwise })
+    return foundExpression({ op: 'choose', kind, scale, condition, then, otherwise })
   }
 
   /** The two branches as values of one kind; `nothing` if both are missing. */

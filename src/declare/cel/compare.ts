@@ -2,7 +2,7 @@ import { didYouMean } from '../closest.ts'
 import { type Comparison, type Expression, no, referrersOf, scaleOf, unknown, yes } from './expression.ts'
 import { compareTexts, holds, mirrored, truth } from './fold.ts'
 import type { Found, Reader } from './found.ts'
-import { against, againstDay, dayOf, type GivenLiteral, kindName } from './literal.ts'
+import { dayComparison, dayOf, type GivenLiteral, kindName, literalComparison } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
 import { asDecimal, commonKind, numberKindOf } from './numbers.ts'
 import type { Node } from './parse.ts'
@@ -68,8 +68,8 @@ export function test(reader: Reader, node: Node, found: Found, not: boolean): Ex
   if (found.is === 'list' && referrersOf(found.list) !== undefined)
     return reader.fail(node, 'compares referrers with null; use size() or exists()')
   if (found.is === 'list') return { op: 'there', kind: 'boolean', place: found.list.place, not }
-  if (found.is === 'thing') {
-    const { there } = found.thing
+  if (found.is === 'composite') {
+    const { there } = found.composite
     return there === undefined ? truth(!not) : { op: 'there', kind: 'boolean', place: there, not }
   }
   if (found.is === 'expression' && found.of.op === 'value')
@@ -106,11 +106,11 @@ export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, 
   const of = besides(expression(reader, left, value), [like])
   if (!areAlike(of, like))
     return reader.fail(node, `looks for ${kindName(of.kind)} in a list of ${kindName(like.kind)}`)
-  const strangers = areStrangers(of, like)
-  if (strangers === undefined) return { op: 'member', kind: 'boolean', value: of, list: list.list }
-  return strangers.mine
+  const mismatch = idsOfDifferentTypes(of, like)
+  if (mismatch === undefined) return { op: 'member', kind: 'boolean', value: of, list: list.list }
+  return mismatch.mine
     ? no
-    : reader.fail(node, `looks for an id of ${strangers.of[0]} among those of ${strangers.of[1]}`)
+    : reader.fail(node, `looks for an id of ${mismatch.of[0]} among those of ${mismatch.of[1]}`)
 }
 
 function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[]): Expression {
@@ -135,11 +135,11 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
     if (of.is === 'literal') return [reader.coerce(item, target, of.given, choicesOf(value))]
     const one = besides(expression(reader, item, of), [target])
     if (!areAlike(one, target)) return reader.fail(item, `must be ${kindName(target.kind)}`)
-    const strangers = areStrangers(one, target)
-    if (strangers === undefined) return [one]
-    return strangers.mine
+    const mismatch = idsOfDifferentTypes(one, target)
+    if (mismatch === undefined) return [one]
+    return mismatch.mine
       ? []
-      : reader.fail(item, `compares an id of ${strangers.of[0]} with one of ${strangers.of[1]}`)
+      : reader.fail(item, `compares an id of ${mismatch.of[0]} with one of ${mismatch.of[1]}`)
   })
   if (of.length === 0) return no
   return of.every((one) => one === unknown) ? unknown : { op: 'in', kind: 'boolean', value: target, of }
@@ -158,7 +158,10 @@ function choicesOf(found: Found): readonly string[] | undefined {
 /** The value that was found. Fails for an object, an Entity or a list. */
 export function expression(reader: Reader, node: Node, found: Found): Expression {
   if (found.is === 'expression') return found.of
-  if (found.is === 'thing' && (found.thing.reference !== undefined || found.thing.root.of === 'me'))
+  if (
+    found.is === 'composite' &&
+    (found.composite.reference !== undefined || found.composite.root.of === 'me')
+  )
     return reader.fail(node, 'compares a whole Entity; compare its id, as in owner.id == me.id,')
   if (found.is === 'list') return reader.fail(node, 'compares a whole list; use "in", size() or exists()')
   if (found.is === 'duration' || found.is === 'difference')
@@ -185,7 +188,7 @@ function compareLiteral(
 ): Expression {
   if (target.kind === 'boolean' && how !== '==' && how !== '!=')
     return reader.fail(node, 'compares true or false by their order')
-  const found = against(target, how, given, how === '==' || how === '!=' ? choices : undefined)
+  const found = literalComparison(target, how, given, how === '==' || how === '!=' ? choices : undefined)
   if (typeof found === 'string') return reader.fail(node, found)
   const right = reader.literal(found.kind, found.scale, found.value)
   return { op: 'compare', kind: 'boolean', how: found.how, left: target, right }
@@ -202,10 +205,10 @@ function compareValues(comparing: Comparing, left: Expression, right: Expression
     return reader.fail(node, `compares ${kindName(left.kind)} with ${kindName(right.kind)}`)
   if (left.kind === 'boolean' && how !== '==' && how !== '!=')
     return reader.fail(node, 'compares true or false by their order')
-  const strangers = areStrangers(left, right)
-  if (strangers === undefined) return { op: 'compare', kind: 'boolean', how, left, right }
-  if (!strangers.mine)
-    return reader.fail(node, `compares an id of ${strangers.of[0]} with one of ${strangers.of[1]}`)
+  const mismatch = idsOfDifferentTypes(left, right)
+  if (mismatch === undefined) return { op: 'compare', kind: 'boolean', how, left, right }
+  if (!mismatch.mine)
+    return reader.fail(node, `compares an id of ${mismatch.of[0]} with one of ${mismatch.of[1]}`)
   return truth(how === '!=')
 }
 
@@ -229,7 +232,7 @@ function compareNumbers({ reader, how }: Comparing, left: Expression, right: Exp
  * Finds two ids of different types: `users/3` is not `staff/3`. If one of them is the caller's own id (`mine`), this is
  * no mistake: other callers may be of the type that was meant.
  */
-function areStrangers(
+function idsOfDifferentTypes(
   left: Expression,
   right: Expression,
 ): { of: [string, string]; mine: boolean } | undefined {
@@ -250,7 +253,7 @@ function compareDays({ reader, node, how }: Comparing, date: Expression, time: E
   if (time.op === 'now')
     return { op: 'compare', kind: 'boolean', how, left: date, right: { ...time, kind: 'date', day } }
   if (time.op !== 'literal') return reader.fail(node, 'compares a date with a time of another field')
-  const found = againstDay(how, String(time.value))
+  const found = dayComparison(how, String(time.value))
   const right = reader.literal('date', 0, found.day)
   return { op: 'compare', kind: 'boolean', how: found.how, left: date, right }
 }

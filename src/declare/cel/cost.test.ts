@@ -3,7 +3,7 @@ import { budget } from '../../budget.ts'
 import { viewersOf } from '../../plan/viewer/viewer.ts'
 import { app, entity, integer, list, object, ref, text } from '../../takeback.ts'
 import { resolve } from '../resolve.ts'
-import { understand } from './check.ts'
+import { parseCondition } from './check.ts'
 import { refuseCostly } from './cost.ts'
 
 const model = resolve(
@@ -42,7 +42,7 @@ if (nodes === undefined) throw new Error('no nodes')
 const scope = viewersOf(model).of({ kind: 'system' }).scopeOf(nodes)
 
 const TOO_MANY = /can go through \d+ items for one Entity, more than 1000000:/
-const understandRule = (text: string) => understand(text, scope, budget.ruleItems)
+const parseRule = (text: string) => parseCondition(text, scope, budget.ruleItems)
 
 describe('what goes through lists within lists is refused', () => {
   test.each([
@@ -69,7 +69,7 @@ describe('what goes through lists within lists is refused', () => {
     'links.exists(l, l.links.exists(m, m.id > 3))',
     'links.exists(l, l.links.exists(m, m.id == 3 && m.links.exists(n, n.up.links.exists(o, o.name == "a"))))',
   ])('%s', (filter) => {
-    expect(() => understandRule(filter)).toThrow(TOO_MANY)
+    expect(() => parseRule(filter)).toThrow(TOO_MANY)
   })
 })
 
@@ -92,29 +92,29 @@ describe('what goes through each once, through short ones, or finds by an index 
     'links.exists(l, 3 in l.links && l.up.id in l.links)',
     'me.friends.exists(f, f.id in links)',
   ])('%s', (filter) => {
-    expect(() => understandRule(filter)).not.toThrow()
+    expect(() => parseRule(filter)).not.toThrow()
   })
 })
 
 test('in the past no index tells what a list has', () => {
-  const filter = understandRule('links.exists(l, l.id in links)')
+  const filter = parseRule('links.exists(l, l.id in links)')
   expect(() => refuseCostly(filter, budget.ruleItems, false)).toThrow(TOO_MANY)
 })
 
 test('texts are searched in only so many times', () => {
   const searches = ['body.contains("a")', 'body.endsWith("a")', 'body.matches("a")', 'body.startsWith(name)']
   const all = (count: number) => Array.from({ length: count }, (_, at) => searches[at % 4]).join(' || ')
-  expect(() => understandRule(all(10))).not.toThrow()
-  expect(() => understandRule(all(11))).toThrow('searches in texts 11 times, more than 10')
-  expect(() => understandRule(`words.exists(w, !(${all(11).replaceAll('body', 'w')}))`)).toThrow('searches')
+  expect(() => parseRule(all(10))).not.toThrow()
+  expect(() => parseRule(all(11))).toThrow('searches in texts 11 times, more than 10')
+  expect(() => parseRule(`words.exists(w, !(${all(11).replaceAll('body', 'w')}))`)).toThrow('searches')
   // A literal prefix is found by comparison, not by a search.
   const begins = Array.from({ length: 20 }, () => 'body.startsWith("a")').join(' || ')
-  expect(() => understandRule(begins)).not.toThrow()
+  expect(() => parseRule(begins)).not.toThrow()
 })
 
 test('a filter may go through two lists within each other, and not three', () => {
   const filters = ['words.all(w, w in words)', 'links.exists(l, l.links.exists(m, m.name == "a"))']
-  for (const filter of filters) expect(() => understand(filter, scope, budget.filterItems)).not.toThrow()
+  for (const filter of filters) expect(() => parseCondition(filter, scope, budget.filterItems)).not.toThrow()
   const three = 'links.exists(l, l.links.exists(m, m.links.exists(n, n.name == "a")))'
-  expect(() => understand(three, scope, budget.filterItems)).toThrow('needs a declared max')
+  expect(() => parseCondition(three, scope, budget.filterItems)).toThrow('needs a declared max')
 })

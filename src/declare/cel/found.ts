@@ -11,7 +11,7 @@ export type Found =
   | { readonly is: 'null' }
   | { readonly is: 'duration'; readonly ms: number }
   | { readonly is: 'difference'; readonly later: Expression; readonly earlier: Expression }
-  | { readonly is: 'thing'; readonly thing: Thing }
+  | { readonly is: 'composite'; readonly composite: Composite }
   | { readonly is: 'list'; readonly list: ListPlace; readonly members: Members | undefined }
   /** Something that this caller does not have, or a caller who is nobody. `like`: the value that other callers have. */
   | {
@@ -21,7 +21,7 @@ export type Found =
     }
 
 /** An object or an Entity: not a value itself, but it has members. */
-export interface Thing {
+export interface Composite {
   readonly root: Root
   readonly hops: Place['hops']
   readonly members: Members
@@ -56,6 +56,6 @@ export interface Reader {
   within<Result>(name: string, found: Found, run: () => Result): Result
 }
 
-export function is(of: Expression, choices?: readonly string[]): Found {
+export function foundExpression(of: Expression, choices?: readonly string[]): Found {
   return { is: 'expression', of, choices }
 }

@@ -34,7 +34,7 @@ export function kindName(kind: ValueKind): string {
 }
 
 /** A literal as a value of the target's kind; a sentence if it does not fit. */
-export function against(
+export function literalComparison(
   target: Expression,
   how: Comparison,
   given: GivenLiteral,
@@ -54,14 +54,14 @@ export function against(
     case 'reference':
       if (typeof given === 'number') return plain(given, 'number')
       if (typeof given !== 'bigint') break
-      return isSafe(given) ? plain(Number(given), 'integer') : BEYOND
+      return isSafe(given) ? plain(Number(given), 'integer') : TOO_LARGE
     case 'number':
       if (typeof given === 'number') return plain(given)
       if (typeof given !== 'bigint') break
-      return isSafe(given) ? plain(Number(given)) : BEYOND
+      return isSafe(given) ? plain(Number(given)) : TOO_LARGE
     case 'decimal':
       if (typeof given === 'boolean') break
-      return againstDecimal(how, typeof given === 'number' ? writtenOut(given) : String(given), scale)
+      return decimalComparison(how, typeof given === 'number' ? writtenOut(given) : String(given), scale)
     case 'boolean':
       if (typeof given !== 'boolean') break
       return plain(given)
@@ -80,7 +80,7 @@ export function isFolded(expression: Expression): boolean {
   return expression.op === 'value' && isFoldedColumn(expression.place.column)
 }
 
-export const BEYOND = 'is beyond 2^53'
+export const TOO_LARGE = 'is beyond 2^53'
 
 function isSafe(given: bigint): boolean {
   return Number.isSafeInteger(Number(given))
@@ -102,7 +102,7 @@ export function decimalGiven(given: string | number): { value: string; scale: nu
 }
 
 /** A literal with too many decimal places is compared as the next lower value that has few enough. */
-function againstDecimal(how: Comparison, text: string, scale: number): LiteralComparison | string {
+function decimalComparison(how: Comparison, text: string, scale: number): LiteralComparison | string {
   const exact = parseDecimal(text, scale)
   if (exact !== undefined) return { how, value: formatDecimal(exact, scale), kind: 'decimal', scale }
   const [, whole = '', fraction = ''] = /^(-?\d+)\.(\d+)$/.exec(text) ?? []
@@ -137,7 +137,7 @@ export function dayOf(how: Comparison): 'floor' | 'ceiling' | undefined {
 }
 
 /** The same for a known instant. Its day began before it, unless it is midnight. */
-export function againstDay(how: Comparison, instant: string): { how: Comparison; day: string } {
+export function dayComparison(how: Comparison, instant: string): { how: Comparison; day: string } {
   const day = instant.slice(0, 10)
   if (instant === `${day}T00:00:00.000Z`) return { how, day }
   return { how: how === '<' || how === '<=' ? '<=' : '>', day }

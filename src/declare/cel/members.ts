@@ -1,10 +1,10 @@
 import type { Expression, Place, Root } from './expression.ts'
-import { type Found, is } from './found.ts'
+import { type Found, foundExpression } from './found.ts'
 import type { Member, Members } from './scope.ts'
 
 /** An Entity or an object, with its members. */
-export function thing(root: Root, members: Members): Found {
-  return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference: undefined } }
+export function foundComposite(root: Root, members: Members): Found {
+  return { is: 'composite', composite: { root, hops: [], members, there: undefined, reference: undefined } }
 }
 
 /** `outer`: the place that says whether the owner of the member is present. */
@@ -13,25 +13,28 @@ export function foundMember(root: Root, hops: Place['hops'], member: Member, out
   switch (member.is) {
     case 'value': {
       const { kind, scale, column, entity, folded, choices } = member
-      return is({ op: 'value', kind, scale, entity, folded, place: at(column) }, choices)
+      return foundExpression({ op: 'value', kind, scale, entity, folded, place: at(column) }, choices)
     }
     case 'object': {
       const there = member.column === undefined ? outer : at(member.column)
-      return { is: 'thing', thing: { root, hops, members: member.members, there, reference: undefined } }
+      return {
+        is: 'composite',
+        composite: { root, hops, members: member.members, there, reference: undefined },
+      }
     }
     case 'reference': {
       const { column, to } = member
       return {
-        is: 'thing',
-        thing: { root, hops, members: member.members(), there: at(column), reference: { column, to } },
+        is: 'composite',
+        composite: { root, hops, members: member.members(), there: at(column), reference: { column, to } },
       }
     }
     case 'list':
       return foundList(at(member.column), member)
     case 'json':
       return {
-        is: 'thing',
-        thing: { root, hops, members: noMembers, there: at(member.column), reference: undefined },
+        is: 'composite',
+        composite: { root, hops, members: noMembers, there: at(member.column), reference: undefined },
       }
   }
 }

@@ -2,7 +2,7 @@ import { SCALE_MAX } from '../fields/number.ts'
 import { numberGiven } from './arithmetic.ts'
 import { expression } from './compare.ts'
 import { type Expression, scaleOf } from './expression.ts'
-import { type CelCall, type Found, is, type Reader } from './found.ts'
+import { type CelCall, type Found, foundExpression, type Reader } from './found.ts'
 import { asCommon, asDecimal, commonKind, MIXED, numberKindOf } from './numbers.ts'
 import type { Node } from './parse.ts'
 
@@ -40,7 +40,9 @@ export function absCall(reader: Reader, { node, args }: CelCall): Found {
   if (first === undefined || args.length > 1) return reader.fail(node, 'needs one argument')
   const of = numberAt(reader, first, 'abs')
   const kind = of && numberKindOf(of)
-  return of === undefined || kind === undefined ? NOTHING : is({ op: 'abs', kind, scale: scaleOf(of), of })
+  return of === undefined || kind === undefined
+    ? NOTHING
+    : foundExpression({ op: 'abs', kind, scale: scaleOf(of), of })
 }
 
 /** `round(x)`, a whole number; `round(x, places)`, a decimal. */
@@ -52,10 +54,12 @@ export function roundCall(reader: Reader, { node, args }: CelCall): Found {
   const of = numberAt(reader, first, 'round')
   if (of === undefined) return NOTHING
   const kind = numberKindOf(of)
-  if (kind === 'integer') return is(places === undefined ? of : asDecimal(of, places, true))
-  if (kind === 'decimal' && scaleOf(of) <= (places ?? 0)) return is(asDecimal(of, places ?? 0, true))
-  if (kind === 'number' && places === undefined) return is({ op: 'round', kind: 'integer', scale: 0, of })
-  return is({ op: 'round', kind: 'decimal', scale: places ?? 0, of })
+  if (kind === 'integer') return foundExpression(places === undefined ? of : asDecimal(of, places, true))
+  if (kind === 'decimal' && scaleOf(of) <= (places ?? 0))
+    return foundExpression(asDecimal(of, places ?? 0, true))
+  if (kind === 'number' && places === undefined)
+    return foundExpression({ op: 'round', kind: 'integer', scale: 0, of })
+  return foundExpression({ op: 'round', kind: 'decimal', scale: places ?? 0, of })
 }
 
 function placesAt(reader: Reader, node: Node): number {
@@ -83,10 +87,10 @@ export function extremeCall(reader: Reader, { node, args }: CelCall, op: 'min' |
   const numbers = asCommon(all)
   const common = numbers && commonKind(numbers)
   if (numbers !== undefined && common !== undefined)
-    return is({ op, kind: common.kind, scale: common.scale, of: numbers })
+    return foundExpression({ op, kind: common.kind, scale: common.scale, of: numbers })
   const [{ kind } = { kind: 'text' }] = all
   const isTime = (kind === 'date' || kind === 'datetime') && all.every((one) => one.kind === kind)
-  if (isTime) return is({ op, kind, scale: 0, of: all })
+  if (isTime) return foundExpression({ op, kind, scale: 0, of: all })
   return all.every((one) => numberKindOf(one) !== undefined)
     ? reader.fail(node, MIXED)
     : reader.fail(node, `needs only numbers, only dates or only times in ${op}()`)

@@ -1,7 +1,7 @@
 import { timeZoneProblem } from '../period.ts'
 import { expression } from './compare.ts'
 import type { TimePart } from './expression.ts'
-import { type CelCall, type Found, is, type Reader } from './found.ts'
+import { type CelCall, type Found, foundExpression, type Reader } from './found.ts'
 
 /** A part of a date or time, as in `starts_at.hour("Europe/Berlin")`. Without a time zone it is in UTC. */
 export function partCall(reader: Reader, { node, receiver = node, args }: CelCall, part: TimePart): Found {
@@ -17,7 +17,13 @@ export function partCall(reader: Reader, { node, receiver = node, args }: CelCal
     return reader.fail(node, 'has a time zone for a date, which has none,')
   if (of.kind === 'date' && ['hour', 'minute', 'date'].includes(part))
     return reader.fail(node, `has .${part}() of a date, which has no time,`)
-  return is({ op: 'part', kind: part === 'date' ? 'date' : 'integer', part, of, zone: zone ?? 'UTC' })
+  return foundExpression({
+    op: 'part',
+    kind: part === 'date' ? 'date' : 'integer',
+    part,
+    of,
+    zone: zone ?? 'UTC',
+  })
 }
 
 function zoneIn(reader: Reader, node: CelCall['node']): string {

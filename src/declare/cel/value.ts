@@ -14,7 +14,12 @@ export interface WantedValue {
 }
 
 /** Reads an expression that gives the value of a field, or throws a Mistake. */
-export function understandValue(text: string, scope: Scope, wanted: WantedValue, most: number): Expression {
+export function parseValueExpression(
+  text: string,
+  scope: Scope,
+  wanted: WantedValue,
+  most: number,
+): Expression {
   const [reader, node] = [readerOf(text, scope), parseCel(text)]
   const found = reader.find(node)
   const made =
@@ -29,7 +34,7 @@ export function understandValue(text: string, scope: Scope, wanted: WantedValue,
 function singleValue(reader: Reader, node: Node, found: Found): Expression {
   if (found.is === 'nothing') return unknown
   if (found.is === 'expression') return found.of
-  const { reference, root, hops } = found.is === 'thing' ? found.thing : {}
+  const { reference, root, hops } = found.is === 'composite' ? found.composite : {}
   if (reference === undefined || root === undefined || hops === undefined)
     return reader.fail(node, 'must give a single value')
   const place = { root, hops, column: reference.column }

@@ -3,9 +3,9 @@ import type { Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { Sql } from '../../store/sql.ts'
 import type { Viewer } from '../viewer/viewer.ts'
-import { type Ground, today } from './ground.ts'
 import type { RowSource } from './row-source.ts'
 import { SqlWriter } from './sql-writer.ts'
+import { currentTables, type TableSource } from './table-source.ts'
 
 /** Turns expressions into SQL. */
 export class Conditions {
@@ -14,10 +14,10 @@ export class Conditions {
   /** For filters: the viewer, who may not see everything. Rules see everything. */
   readonly #viewer: Viewer | undefined
 
-  readonly #ground: Ground
+  readonly #tables: TableSource
 
-  constructor(model: Model, dialect: Dialect, viewer?: Viewer, ground: Ground = today) {
-    this.#ground = ground
+  constructor(model: Model, dialect: Dialect, viewer?: Viewer, tables: TableSource = currentTables) {
+    this.#tables = tables
     this.#model = model
     this.#dialect = dialect
     this.#viewer = viewer
@@ -29,7 +29,7 @@ export class Conditions {
       dialect: this.#dialect,
       viewer: this.#viewer,
       rowSource,
-      ground: this.#ground,
+      tables: this.#tables,
     })
   }
 

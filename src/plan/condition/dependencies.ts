@@ -13,7 +13,7 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 
 /** How to find Entities of another type from the Entity that a condition is about. */
-export type Way =
+export type DependencyPath =
   /** By following references of the Entity. */
   | { readonly kind: 'references'; readonly hops: readonly Hop[] }
   /** By a reference to the Entity, in this column or list. `member`: its name in the list's items, if objects. */
@@ -24,7 +24,7 @@ export type Way =
 /** Another type that a condition reads. */
 export interface Dependency {
   readonly type: string
-  readonly way: Way
+  readonly path: DependencyPath
   /** Only changes of these columns matter; undefined means all. */
   readonly columns: Set<string> | undefined
 }
@@ -113,11 +113,11 @@ export class Dependencies {
     if (rule !== yes && rule !== no) this.add(rule, type, undefined, base)
   }
 
-  #addDependency(type: string, way: Way, column?: string): void {
-    const key = `${type} ${JSON.stringify(way)}`
+  #addDependency(type: string, path: DependencyPath, column?: string): void {
+    const key = `${type} ${JSON.stringify(path)}`
     const known = this.#found.get(key)
-    const columns = way.kind === 'references' ? (known?.columns ?? new Set<string>()) : undefined
+    const columns = path.kind === 'references' ? (known?.columns ?? new Set<string>()) : undefined
     if (column !== undefined) columns?.add(column)
-    if (known === undefined) this.#found.set(key, { type, way, columns })
+    if (known === undefined) this.#found.set(key, { type, path, columns })
   }
 }

@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { callAt, understand, valueNamed } from '../../declare/cel/check.ts'
+import { callAt, parseCondition, valueNamed } from '../../declare/cel/check.ts'
 import { refuseCostly } from '../../declare/cel/cost.ts'
 import {
   asksFolded,
@@ -15,7 +15,7 @@ import type { Scope } from '../../declare/cel/scope.ts'
 import type { EntityType } from '../../declare/model.ts'
 import { addError, type Errors } from '../../errors.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
-import { behind, behindName, literalName } from './literals.ts'
+import { literalName, prefixEnd, prefixEndName } from './literals.ts'
 import { parameterHint } from './parameter-hint.ts'
 import { type Comparable, parseText, type Sortable, shapes } from './query.ts'
 import { expressionShape } from './shape.ts'
@@ -75,7 +75,7 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
     parse(text, errors, { past = false, at = 0 } = {}) {
       const first = at === 0 ? 0 : LITERALS * (at + 1)
       const found = known.of(`${first} ${text}`, () =>
-        unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems, first), dialect)),
+        unlessMistaken(() => filterOf(parseCondition(text, scope, budget.filterItems, first), dialect)),
       )
       const allowed = past && !(found instanceof Mistake) ? unlessCostly(found) : found
       return allowed instanceof Mistake ? addError(errors, 'filter', allowed.message) : allowed
@@ -159,6 +159,6 @@ function bindLiterals(expression: Expression, dialect: Dialect, params: Params):
     params[literalName(at)] = dialect.encode(kind, scale)(value)
   }
   if (expression.op === 'startsWith' && expression.part.op === 'literal' && !expression.part.fixed)
-    params[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
+    params[prefixEndName(expression.part.at)] = prefixEnd(String(expression.part.value)) ?? null
   for (const part of operandsOf(expression)) bindLiterals(part, dialect, params)
 }

@@ -19,12 +19,12 @@ export function literalName(at: number): string {
 }
 
 /** The parameter of the upper bound of a prefix range. */
-export function behindName(at: number): string {
+export function prefixEndName(at: number): string {
   return `${literalName(at)} behind`
 }
 
 /** The upper bound of all texts with this prefix; undefined if there is none. */
-export function behind(prefix: string): string | undefined {
+export function prefixEnd(prefix: string): string | undefined {
   const points = [...prefix].map((one) => one.codePointAt(0) ?? 0)
   while (points.length > 0) {
     const last = points.pop() ?? 0
@@ -45,11 +45,11 @@ export function literalSql(literal: Literal, dialect: Dialect, isBound: boolean)
 }
 
 /** The upper bound of a prefix search. An index can serve a range. */
-export function behindSql(part: Expression, dialect: Dialect, isBound: boolean): Sql | undefined {
+export function prefixEndSql(part: Expression, dialect: Dialect, isBound: boolean): Sql | undefined {
   if (part.op !== 'literal' || part.value === '') return undefined
-  const end = behind(String(part.value))
+  const end = prefixEnd(String(part.value))
   if (end === undefined) return undefined
-  return dialect.literal(isBound && !part.fixed ? param(behindName(part.at)) : word(end), 'text')
+  return dialect.literal(isBound && !part.fixed ? param(prefixEndName(part.at)) : word(end), 'text')
 }
 
 export function nowSql({ shift, day }: Extract<Expression, { op: 'now' }>, dialect: Dialect): Sql {

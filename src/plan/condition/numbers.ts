@@ -15,7 +15,7 @@ export function numberSql(
       const { kind, how, left, right, scale } = expression
       if (kind === 'decimal') return numbers.decimal(how, operand(left), operand(right), scale)
       if (kind === 'integer') return numbers.integer(how, write(left), write(right))
-      return numbers.number(how, tamed(left, write(left)), tamed(right, write(right)))
+      return numbers.number(how, zeroIfTiny(left, write(left)), zeroIfTiny(right, write(right)))
     }
     case 'decimal':
       return numbers.toScale(operand(expression.of), expression.scale, expression.bounded)
@@ -34,7 +34,7 @@ export function numberSql(
 }
 
 /** Takes a tiny number as zero: products of such numbers could underflow. */
-function tamed(expression: Expression, value: Sql): Sql {
+function zeroIfTiny(expression: Expression, value: Sql): Sql {
   if (expression.kind !== 'number' || ['arithmetic', 'literal'].includes(expression.op)) return value
   const least = { parts: [String(NUMBER_LEAST)] }
   return once([value], ([one = value]) => sql`CASE WHEN abs(${one}) < ${least} THEN 0 ELSE ${one} END`)

@@ -1,5 +1,5 @@
 import type { Expression, ListPlace, Place, ValueExpression } from '../../declare/cel/expression.ts'
-import { behind } from './literals.ts'
+import { prefixEnd } from './literals.ts'
 
 /**
  * Everything that the SQL of an expression depends on, as a text: all but the bound values. Expressions with the same
@@ -28,7 +28,7 @@ export function expressionShape(expression: Expression): string {
     case 'startsWith': {
       const { text, part } = expression
       // A literal prefix is a range, unless it has no upper bound.
-      const range = part.op === 'literal' && behind(String(part.value)) !== undefined
+      const range = part.op === 'literal' && prefixEnd(String(part.value)) !== undefined
       return `startsWith(${expressionShape(text)}, ${expressionShape(part)} ${range})`
     }
     case 'endsWith':

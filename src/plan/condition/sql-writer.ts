@@ -16,13 +16,13 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { and, id, join, once, type Sql, sql } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
-import type { Ground } from './ground.ts'
-import { behindSql, chooseSql, comparisons, literalSql, nowSql, partSql } from './literals.ts'
+import { chooseSql, comparisons, literalSql, nowSql, partSql, prefixEndSql } from './literals.ts'
 import { numberSql } from './numbers.ts'
 import { entryIn, isConstant } from './pinned.ts'
 import { eachOf, itemAlias, MEMBERS, type OpenList, ownerIdOf, TARGET } from './quantifier.ts'
 import { ReferrersSql } from './referrers.ts'
 import { type RowSource, rowOf } from './row-source.ts'
+import type { TableSource } from './table-source.ts'
 
 type TextOperator = 'startsWith' | 'endsWith' | 'contains' | 'matches'
 
@@ -32,7 +32,7 @@ interface Writing {
   readonly dialect: Dialect
   readonly viewer: Viewer | undefined
   readonly rowSource: RowSource
-  readonly ground: Ground
+  readonly tables: TableSource
   /** The number of aliases so far. Rules inside share it, so that no alias hides one outside. */
   readonly aliases?: { count: number }
 }
@@ -43,16 +43,16 @@ export class SqlWriter {
   readonly #dialect: Dialect
   readonly #viewer: Viewer | undefined
   readonly #rowSource: RowSource
-  readonly #ground: Ground
+  readonly #tables: TableSource
   readonly #lists = new Map<number, OpenList>()
   readonly #aliases: { count: number }
 
-  constructor({ model, dialect, viewer, rowSource, ground, aliases = { count: 0 } }: Writing) {
+  constructor({ model, dialect, viewer, rowSource, tables, aliases = { count: 0 } }: Writing) {
     this.#model = model
     this.#dialect = dialect
     this.#viewer = viewer
     this.#rowSource = rowSource
-    this.#ground = ground
+    this.#tables = tables
     this.#aliases = aliases
   }
 
@@ -149,11 +149,11 @@ export class SqlWriter {
       dialect: this.#dialect,
       viewer: this.#viewer,
       rowSource: this.#rowSource,
-      table: (name) => this.#ground.table(name),
+      table: (name) => this.#tables.table(name),
       alias: () => this.#alias(),
       write: (expression, holds) => this.write(expression, holds),
       rule: (rule, rowSource) => this.#rule(rule, rowSource),
-      over: (value, make) => this.#behind(value, make, this.#dialect.isAmong),
+      over: (value, make) => this.#throughReferences(value, make, this.#dialect.isAmong),
       name: (depth, list, row) => this.#lists.set(depth, { list, row }),
     })
   }
@@ -193,18 +193,18 @@ export class SqlWriter {
    */
   #over(value: Expression, others: readonly Expression[], holds: boolean, make: (value: Sql) => Sql): Sql {
     if (!holds || !others.every(isConstant)) return make(this.#operand(value))
-    return this.#behind(value, make, (start, found) => sql`${start} IN (${found})`)
+    return this.#throughReferences(value, make, (start, found) => sql`${start} IN (${found})`)
   }
 
   /** A condition on a value behind references. `isAmong` tests a reference against the found targets. */
-  #behind(value: Expression, make: (value: Sql) => Sql, isAmong: Dialect['isAmong']): Sql {
+  #throughReferences(value: Expression, make: (value: Sql) => Sql, isAmong: Dialect['isAmong']): Sql {
     if (value.op !== 'value' || value.place.hops.length === 0 || !this.#isRow(value.place.root))
       return make(this.#operand(value))
     const { root, hops, column } = value.place
-    const way = this.#way(hops)
-    const met = make(this.#column(way.last, way.type, column))
+    const path = this.#joinPath(hops)
+    const met = make(this.#column(path.last, path.type, column))
     const start = this.#place({ root, hops: [], column: hops[0]?.column ?? '' })
-    return isAmong(start, sql`SELECT ${way.first}."id" FROM ${way.tables} WHERE ${way.live} AND ${met}`)
+    return isAmong(start, sql`SELECT ${path.first}."id" FROM ${path.tables} WHERE ${path.live} AND ${met}`)
   }
 
   /** Whether the root is a row of a table: the Entity itself, or a referrer. */
@@ -214,7 +214,8 @@ export class SqlWriter {
 
   #text(op: TextOperator, text: Sql, part: Expression): Sql {
     const inside = this.write(part, false)
-    const end = op === 'startsWith' ? behindSql(part, this.#dialect, this.#viewer !== undefined) : undefined
+    const end =
+      op === 'startsWith' ? prefixEndSql(part, this.#dialect, this.#viewer !== undefined) : undefined
     if (end === undefined) return this.#dialect[op](text, inside)
     return once([text], ([value = text]) => sql`(${value} >= ${inside} AND ${value} < ${end})`)
   }
@@ -229,28 +230,28 @@ export class SqlWriter {
       return this.#seen(column, this.#rowSource)
     }
     const [first] = hops
-    const way = this.#way(hops)
+    const path = this.#joinPath(hops)
     const start = this.#place(
       { root, hops: [], column: first?.column ?? '' },
       { kind: 'reference', scale: 0 },
     )
-    return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${start} AND ${way.live})`
+    return sql`(SELECT ${this.#column(path.last, path.type, column)} FROM ${path.tables} WHERE ${path.first}."id" = ${start} AND ${path.live})`
   }
 
   /** A value of the caller as it is now, not at login. Callers need not see all of their own fields. */
   #mine(entity: string, hops: readonly Hop[], column: string): Sql {
-    if (hops.length === 0 && column === 'id') return this.#ground.me
+    if (hops.length === 0 && column === 'id') return this.#tables.me
     const me = this.#alias()
     const [first] = hops
     const value = (name: string) =>
-      sql`(SELECT ${this.#column(me, this.#model.entities.get(entity), name)} FROM ${this.#ground.table(entity)} ${me} WHERE ${me}."id" = ${this.#ground.me})`
+      sql`(SELECT ${this.#column(me, this.#model.entities.get(entity), name)} FROM ${this.#tables.table(entity)} ${me} WHERE ${me}."id" = ${this.#tables.me})`
     if (first === undefined) return value(column)
-    const way = this.#way(hops)
-    return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${value(first.column)} AND ${way.live})`
+    const path = this.#joinPath(hops)
+    return sql`(SELECT ${this.#column(path.last, path.type, column)} FROM ${path.tables} WHERE ${path.first}."id" = ${value(first.column)} AND ${path.live})`
   }
 
   /** The joined tables along references. Each row must be live and visible to the viewer. */
-  #way(hops: readonly Hop[]): {
+  #joinPath(hops: readonly Hop[]): {
     first: Sql
     last: Sql
     type: EntityType | undefined
@@ -266,7 +267,7 @@ export class SqlWriter {
       return sql`${there} AND ${this.#rule(guard, { ...rowOf(type, alias), live: true })}`
     })
     const tables = stops.map(({ alias, type }, at) => {
-      const table = sql`${this.#ground.table(type?.name ?? '')} ${alias}`
+      const table = sql`${this.#tables.table(type?.name ?? '')} ${alias}`
       const before = stops[at - 1]
       if (before === undefined) return table
       return sql`JOIN ${table} ON ${alias}."id" = ${this.#column(before.alias, before.type, hops[at]?.column ?? '')}`
@@ -282,8 +283,8 @@ export class SqlWriter {
   }
 
   #rule(rule: Expression, rowSource: RowSource): Sql {
-    const [model, dialect, ground, aliases] = [this.#model, this.#dialect, this.#ground, this.#aliases]
-    return new SqlWriter({ model, dialect, viewer: undefined, rowSource, ground, aliases }).write(rule, true)
+    const [model, dialect, tables, aliases] = [this.#model, this.#dialect, this.#tables, this.#aliases]
+    return new SqlWriter({ model, dialect, viewer: undefined, rowSource, tables, aliases }).write(rule, true)
   }
 
   #column(alias: Sql, type: EntityType | undefined, column: string): Sql {
@@ -353,7 +354,7 @@ export class SqlWriter {
   /** That an Entity is in a list, by the index of the link table. */
   #linked(value: Expression, list: ListPlace, table: string): Sql {
     const wanted = this.#operand(value)
-    const found = sql`SELECT l."source" FROM ${this.#ground.table(table)} l WHERE l."target" = ${wanted}`
+    const found = sql`SELECT l."source" FROM ${this.#tables.table(table)} l WHERE l."target" = ${wanted}`
     return this.#over(ownerIdOf(list), [value], true, (source) => sql`${source} IN (${found})`)
   }
 
@@ -364,7 +365,7 @@ export class SqlWriter {
     const alias = itemAlias(depth)
     if (links === undefined || !this.#isStored(list))
       return this.#dialect.items(this.#place(list.place), alias)
-    return sql`(SELECT * FROM ${this.#ground.table(links.table)} k WHERE k."source" = ${this.write(ownerIdOf(list), false)}) ${alias}`
+    return sql`(SELECT * FROM ${this.#tables.table(links.table)} k WHERE k."source" = ${this.write(ownerIdOf(list), false)}) ${alias}`
   }
 
   #item(depth: number, column: string, kind: ColumnKind, scale: number): Sql {

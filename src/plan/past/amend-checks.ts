@@ -1,7 +1,7 @@
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { and, compile, id, join, type Sql, type Statement, sql, unionAll, word } from '../../store/sql.ts'
-import { arrowsOf } from '../tables/links.ts'
+import { referenceRowsOf } from '../tables/links.ts'
 import { uniquesOf } from '../tables/schema.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 import { AmendmentRows } from './amend-rows.ts'
@@ -46,7 +46,7 @@ export class AmendChecks {
     return this.#model.edges
       .filter(({ to }) => to === type.name)
       .map((edge) => {
-        const { rows, target } = arrowsOf(edge)
+        const { rows, target } = referenceRowsOf(edge)
         return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
           WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')}
           AND c."deleted_at" IS NULL AND c."id" NOT IN ${this.#amended(edge.from)}`

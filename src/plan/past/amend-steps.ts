@@ -3,7 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { id, join, param, type Sql, sql, unionAll, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
-import { arrowsOf } from '../tables/links.ts'
+import { referenceRowsOf } from '../tables/links.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 import { columnsBeside, TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
 import type { Viewer } from '../viewer/viewer.ts'
@@ -113,7 +113,7 @@ export class AmendSteps {
 
   /** Records a reference under the deletion of its target. For a list: the deleted targets that are no longer in it. */
   #kept(edge: Edge): Sql {
-    const { rows, target } = arrowsOf(edge)
+    const { rows, target } = referenceRowsOf(edge)
     const { column, to, list } = edge
     const still = this.#dialect.members(sql`v.${id(column)}`, list?.member ?? '')
     const emptied =
@@ -168,19 +168,19 @@ export class AmendSteps {
       lock === undefined
         ? []
         : this.#out.map((edge) => {
-            const { rows, target } = arrowsOf(edge)
+            const { rows, target } = referenceRowsOf(edge)
             // Computed first: otherwise a planner may compare every referrer of a target with every id.
             const targets = sql`SELECT DISTINCT ${target} FROM ${rows} WHERE ${live}`
             const isTarget = this.#dialect.isAmong(sql`h."id"`, targets)
             return this.#step('lock', 'any', lockRows(edge.to, isTarget, lock.toStay))
           })
     const dead = this.#out.map((edge) => {
-      const { rows, target } = arrowsOf(edge)
+      const { rows, target } = referenceRowsOf(edge)
       return sql`SELECT ${word(edgeKey('dead', edge))}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE ${live} AND d."deleted_at" IS NOT NULL`
     })
     const held = this.#into.map((edge) => {
-      const { rows, target } = arrowsOf(edge)
+      const { rows, target } = referenceRowsOf(edge)
       return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
         WHERE ${this.#dialect.isListed(target, goneName(edge.to))} AND c."deleted_at" IS NULL`
     })

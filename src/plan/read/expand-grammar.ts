@@ -28,10 +28,10 @@ function parseItem(item: string, errors: Errors): ExpandItem | undefined {
   if (opened < 0) return { path: item, options: undefined }
   const path = item.slice(0, opened)
   const closed = opened + lengthUntilClosed(item.slice(opened))
-  const behind = item.slice(closed)
-  if (behind !== '') {
-    const inner = behind.startsWith('.') ? `: write "${path}(…;expand=${behind.slice(1)})"` : ''
-    return addError(errors, 'expand', `"${behind}" cannot follow the options of "${path}"${inner}`)
+  const rest = item.slice(closed)
+  if (rest !== '') {
+    const inner = rest.startsWith('.') ? `: write "${path}(…;expand=${rest.slice(1)})"` : ''
+    return addError(errors, 'expand', `"${rest}" cannot follow the options of "${path}"${inner}`)
   }
   const options = parseOptions(path, item.slice(opened + 1, closed - 1), errors)
   return options === undefined ? undefined : { path, options }

@@ -142,8 +142,8 @@ interface PathHop {
 function listsIn(type: EntityType, expansion: Expansion, expandable: Expandable): number {
   const each = [...expansion].map(([path, { inner }]) => {
     const target = expandable.target(type, path)
-    const behind = target === undefined ? 0 : listsIn(target, inner, expandable)
-    return behind + (fieldAt(type, path)?.kind === 'reference' ? 0 : 1)
+    const inside = target === undefined ? 0 : listsIn(target, inner, expandable)
+    return inside + (fieldAt(type, path)?.kind === 'reference' ? 0 : 1)
   })
   return Math.max(0, ...each)
 }

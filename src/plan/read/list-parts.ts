@@ -12,8 +12,8 @@ import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { tableAsOf } from '../past/past.ts'
 import { DELETION, renderDeletion } from '../past/trash.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
-import { isBehind, type Key } from './behind.ts'
 import type { Expansions } from './expand.ts'
+import { isAfter, type KeysetKey } from './keyset.ts'
 import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
 import { compileSearch, RANK, type SearchPlan } from './search.ts'
 import { heldIn, isServed, neverEmpty } from './served.ts'
@@ -126,7 +126,7 @@ export class ListParts {
   }
 
   /** The keys that a page is sorted by: values, or the rank of a search. */
-  sortKeys({ sort, search: words, at }: PageQuery): Key[] {
+  sortKeys({ sort, search: words, at }: PageQuery): KeysetKey[] {
     return sort.map((key) => ({
       ...key,
       sql:
@@ -138,17 +138,17 @@ export class ListParts {
   }
 
   /** The conditions of a page: those of its selection, and that its rows come after the cursor. */
-  pageConditions(query: PageQuery, keys: readonly Key[], side?: Sql): Sql[] {
-    const behind = query.after === undefined ? [] : [isBehind(keys, query.after)]
-    return [...this.where(query, side), ...behind]
+  pageConditions(query: PageQuery, keys: readonly KeysetKey[], side?: Sql): Sql[] {
+    const after = query.after === undefined ? [] : [isAfter(keys, query.after)]
+    return [...this.where(query, side), ...after]
   }
 
-  order(keys: readonly Key[]): Sql {
+  order(keys: readonly KeysetKey[]): Sql {
     return join(keys.map((key) => ordered(key.sql, sortColumn(key) ?? '', key.descending)))
   }
 
   /** The sort values of a row, from which a cursor is made. */
-  place(keys: readonly Key[]): Sql {
+  place(keys: readonly KeysetKey[]): Sql {
     const { dialect } = this
     return dialect.array(keys.map(({ by, sql: value }) => dialect.render(by.kind, value, by.scale)))
   }

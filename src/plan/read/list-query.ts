@@ -46,9 +46,9 @@ export function listShape(query: ListQuery): string {
 export function pageShape({ filters, sort, after, trashed, limit, at, search }: PageQuery): string {
   const conditions = filters.map(({ shape }) => shape).join('&')
   const order = sortShape(sort)
-  const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
+  const nulls = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
   const words = search?.length ?? ''
-  return [trashed, conditions, order, behind, limit, at === undefined ? '' : 'at', words].join('|')
+  return [trashed, conditions, order, nulls, limit, at === undefined ? '' : 'at', words].join('|')
 }
 
 export function figuresShape({ group, distinct, sum, avg, min, max }: Figures): string {

@@ -1,7 +1,7 @@
 import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { boundedPage, bytesOf, cutPage, type PageParts, wholePage } from '../tables/bytes.ts'
 import { UNWEIGHED } from './allotment.ts'
-import type { Key } from './behind.ts'
+import type { KeysetKey } from './keyset.ts'
 import { isById, type ListParts } from './list-parts.ts'
 import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
 import { type Figures, type GroupOrder, selectSummary } from './summary.ts'
@@ -36,7 +36,7 @@ export function isBounded(list: ListParts, query: ListQuery): boolean {
   return list.hasAllLive(query) && (isById(query) || list.hasIndex(query))
 }
 
-function idsOf(list: ListParts, query: ListQuery, keys: readonly Key[]): Sql {
+function idsOf(list: ListParts, query: ListQuery, keys: readonly KeysetKey[]): Sql {
   const order = list.order(keys)
   // The `+` keeps the planner from scanning the whole table in id order instead of using the index of deleted rows.
   const picked = isById(query) && !isInOrder(list, query) ? sql`+${order}` : order
@@ -44,7 +44,12 @@ function idsOf(list: ListParts, query: ListQuery, keys: readonly Key[]): Sql {
 }
 
 /** A page for each operand of the `||`, since each may have its own index: databases do not merge two in order. */
-function idsOfSides(list: ListParts, query: ListQuery, keys: readonly Key[], sides: readonly Sql[]): Sql {
+function idsOfSides(
+  list: ListParts,
+  query: ListQuery,
+  keys: readonly KeysetKey[],
+  sides: readonly Sql[],
+): Sql {
   const order = list.order(keys)
   const pages = sides.map((side, at) => {
     const condition = and(list.pageConditions(query, keys, side))

@@ -4,7 +4,7 @@ import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { JOURNAL, journal } from '../past/journal.ts'
 import { nextVersion } from '../tables/columns.ts'
-import { arrowsOf, refersTo } from '../tables/links.ts'
+import { referenceRowsOf, refersTo } from '../tables/links.ts'
 import type { Extent } from './extent.ts'
 
 /**
@@ -22,7 +22,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
       sql`${id(edge.column)} = CASE WHEN ${gone(edge)} THEN ${without(edge, extent, dialect)} ELSE ${id(edge.column)} END`,
   )
   const kept = edges.map((edge) => {
-    const { rows, target } = arrowsOf(edge)
+    const { rows, target } = referenceRowsOf(edge)
     const place = edge.list === undefined ? sql`NULL` : sql`l."place"`
     return sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target", "place", "version")
       SELECT ${param('$operation')}, ${word(type.name)}, c."id", ${word(edge.column)}, ${target}, ${place}, c."version" + 1 FROM ${rows}

@@ -4,7 +4,7 @@ import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { LATE, type Step, step } from '../../store/step.ts'
 import { type ChangeKind, journal } from '../past/journal.ts'
 import type { Reach } from '../tables/graph.ts'
-import { arrowsOf } from '../tables/links.ts'
+import { referenceRowsOf } from '../tables/links.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 import { lockGraphs } from '../tables/locks.ts'
 
@@ -123,7 +123,7 @@ export class Extent {
 
   /** The number of rows outside of the extent that refer into it: edge number, number of rows. */
   holders(edge: Edge, at: number, condition: Sql): Sql {
-    const { rows, target } = arrowsOf(edge)
+    const { rows, target } = referenceRowsOf(edge)
     const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
     return sql`SELECT ${word(String(at))}, ${number}, 0 FROM ${rows}
         WHERE ${this.has(target, edge.to)} AND ${condition}${this.#isOutside(sql`c`, edge.from)} HAVING count(*) > 0`
@@ -140,7 +140,7 @@ export class Extent {
 
   /** Rows of the extent with a deleted target outside of it: edge number and place in the list, row, target. */
   deadTargets(edge: Edge, at: number): Sql {
-    const { rows, target, place } = arrowsOf(edge)
+    const { rows, target, place } = referenceRowsOf(edge)
     return sql`SELECT ${word(String(at))} || ${place}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE c."id" IN ${this.ids(edge.from)} AND d."deleted_at" IS NOT NULL${this.#isOutside(sql`d`, edge.to)}`
   }
@@ -150,7 +150,7 @@ export class Extent {
     const { lock } = this.#dialect
     if (lock === undefined) return []
     return edges.map((edge) => {
-      const { rows, target } = arrowsOf(edge)
+      const { rows, target } = referenceRowsOf(edge)
       const targets = sql`(SELECT ${target} FROM ${rows} WHERE c."id" IN ${this.ids(edge.from)})`
       return this.#hold(edge.to, targets, lock.toStay)
     })

@@ -18,16 +18,16 @@ export interface BodyColumn {
   readonly within: string | undefined
   readonly secret: boolean
   /** Columns derived from its text, such as its words for the search. They are always set together. */
-  readonly made: readonly MadeColumn[]
+  readonly derived: readonly DerivedColumn[]
 }
 
 /** A column derived from the text of another. */
-export interface MadeColumn {
+export interface DerivedColumn {
   readonly name: string
   by(text: string): string
 }
 
-function madeFrom(field: Field): readonly MadeColumn[] {
+function derivedFrom(field: Field): readonly DerivedColumn[] {
   if (field.kind !== 'value') return []
   return [
     ...(field.search ? [{ name: wordsColumn(field.path), by: keptWords }] : []),
@@ -47,16 +47,16 @@ export function bodyColumns(fields: readonly Field[], within?: string): BodyColu
           field,
           within,
           secret: field.secret,
-          made: madeFrom(field),
+          derived: derivedFrom(field),
         },
       ]
     if (field.kind === 'reference')
-      return [{ name, kind: 'reference', scale: 0, field, within, secret: false, made: [] }]
+      return [{ name, kind: 'reference', scale: 0, field, within, secret: false, derived: [] }]
     if (field.kind === 'links')
-      return [{ name, kind: 'json', scale: 0, field, within, secret: false, made: [] }]
+      return [{ name, kind: 'json', scale: 0, field, within, secret: false, derived: [] }]
     if (!field.optional) return bodyColumns(field.fields, within)
     return [
-      { name, kind: 'presence', scale: 0, field, within, secret: false, made: [] },
+      { name, kind: 'presence', scale: 0, field, within, secret: false, derived: [] },
       ...bodyColumns(field.fields, name),
     ]
   })
@@ -85,14 +85,17 @@ function bindField(field: Field, dialect: Dialect): (value: unknown, params: Par
   if (field.kind === 'value' || field.kind === 'links') {
     const encode =
       field.kind === 'links' ? dialect.encode('json', 0) : dialect.encode(field.column, field.scale)
-    const made = madeFrom(field)
+    const derived = derivedFrom(field)
     return (value, params) => {
       params[column] = isNothing(value) ? null : encode(value)
-      for (const { name, by } of made) params[name] = isNothing(value) ? null : by(String(value))
+      for (const { name, by } of derived) params[name] = isNothing(value) ? null : by(String(value))
     }
   }
   const bindInner = compileBinder(field.fields, dialect)
-  const inner = bodyColumns(field.fields).flatMap(({ name, made }) => [name, ...made.map((one) => one.name)])
+  const inner = bodyColumns(field.fields).flatMap(({ name, derived }) => [
+    name,
+    ...derived.map((one) => one.name),
+  ])
   return (value, params) => {
     if (field.optional) params[column] = isNothing(value) ? null : 1
     if (isNothing(value)) for (const name of inner) params[name] = null

@@ -3,14 +3,14 @@ import { dottedPath } from '../../declare/values.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 
 /** The rows `c` that refer to others by an edge, as a column or a list, and their targets. */
-export interface Arrows {
+export interface ReferenceRows {
   readonly rows: Sql
   readonly target: Sql
   /** The place in the list, as the suffix of a key; empty if the edge is not a list. */
   readonly place: Sql
 }
 
-export function arrowsOf({ from, column, list }: Edge): Arrows {
+export function referenceRowsOf({ from, column, list }: Edge): ReferenceRows {
   if (list === undefined) return { rows: sql`${id(from)} c`, target: sql`c.${id(column)}`, place: sql`''` }
   return {
     rows: sql`${id(from)} c JOIN ${id(list.links)} l ON l."source" = c."id"`,

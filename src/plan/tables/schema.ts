@@ -22,7 +22,7 @@ export const TOKEN_EPOCH = 'token_epoch'
 export function tablesOf(model: Model): Table[] {
   return [...model.entities.values()].map((type) => ({
     name: type.name,
-    columns: [...columnsOf(type), ...madeColumns(type), ...(type.login === undefined ? [] : loginColumns)],
+    columns: [...columnsOf(type), ...derivedColumns(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
     ...(type.checks.length > 0 && { checks: type.checks }),
     renames: renamesOf(type),
@@ -79,15 +79,15 @@ function linksColumn(field: LinksField): Partial<Column> {
   }
 }
 
-function madeColumns(type: EntityType): Column[] {
-  return bodyColumns(type.fields).flatMap(({ name: of, made }) =>
-    made.map(({ name, by }): Column => ({ name, kind: 'text', words: { of, cut: by } })),
+function derivedColumns(type: EntityType): Column[] {
+  return bodyColumns(type.fields).flatMap(({ name: of, derived }) =>
+    derived.map(({ name, by }): Column => ({ name, kind: 'text', words: { of, cut: by } })),
   )
 }
 
 /** Columns derived from those of a body, and set together with them. */
 export function columnsBeside(type: EntityType): string[] {
-  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...madeColumns(type).map(({ name }) => name)]
+  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...derivedColumns(type).map(({ name }) => name)]
 }
 
 /** What former declarations have left in a database. */
@@ -145,7 +145,7 @@ function indexesOf(type: EntityType): Index[] {
     unique: false,
     descending: keys.map(({ descending }) => descending),
   }))
-  const searched = madeColumns(type)
+  const searched = derivedColumns(type)
     .filter(({ name, words }) => words !== undefined && wordsColumn(words.of) === name)
     .map(({ name }) => name)
   const search = searched.length === 0 ? [] : [{ columns: searched, unique: false, search: true }]

@@ -6,12 +6,12 @@ import { and, compile, id, param, type Sql, type Statement, sql } from '../../st
 import { Conditions } from '../condition/condition.ts'
 import { Dependencies, type Dependency } from '../condition/dependencies.ts'
 import type { Filter } from '../condition/filter.ts'
-import { type Ground, today } from '../condition/ground.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
+import { currentTables, type TableSource } from '../condition/table-source.ts'
 import { journalStates, laterChanges, ROW_NUMBER, tablesAtPlace } from '../past/place.ts'
 import { renderEntity } from '../tables/render.ts'
 import { RuleSql } from './rule-sql.ts'
-import type { Viewing } from './viewing.ts'
+import type { ViewInput } from './view-input.ts'
 
 /** The changes of a type that a caller follows. */
 export interface FollowQuery {
@@ -50,23 +50,23 @@ export const visibleColumns = namedColumns({
 export type Follow = (query: FollowQuery) => FollowPlan
 
 /** Compiled when the first caller follows. */
-export function compileFollow(viewing: Viewing): Follow {
+export function compileFollow(input: ViewInput): Follow {
   const made = new ShapeCache<FollowPlan>()
   return (query) => {
     const fields = query.fields === undefined ? '*' : [...query.fields].join(',')
-    return made.of(`${query.filter?.shape ?? ''}|${fields}`, () => followPlan(viewing, query))
+    return made.of(`${query.filter?.shape ?? ''}|${fields}`, () => followPlan(input, query))
   }
 }
 
-function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
-  const { type, viewer, model, dialect } = viewing
+function followPlan(input: ViewInput, query: FollowQuery): FollowPlan {
+  const { type, viewer, model, dialect } = input
   const read = viewer.may(type, 'read')
-  const depends = dependenciesOf(viewing, query.filter?.expression)
+  const depends = dependenciesOf(input, query.filter?.expression)
   const isPlaced = depends.found.length > 0 || depends.mine.size > 0
-  const me = depends.usesMe ? sql`m."id"` : today.me
-  const ground: Ground = { me, table: isPlaced ? tablesAtPlace(model, dialect) : today.table }
-  const selected = selectSeen(viewing, query, ground)
-  const current = selectSeen(viewing, query, { me, table: today.table })
+  const me = depends.usesMe ? sql`m."id"` : currentTables.me
+  const tables: TableSource = { me, table: isPlaced ? tablesAtPlace(model, dialect) : currentTables.table }
+  const selected = selectSeen(input, query, tables)
+  const current = selectSeen(input, query, { me, table: currentTables.table })
   const statement = (rows: Sql, number: Sql, more: Sql = sql``) =>
     compile(
       sql`${isPlaced ? laterChanges : sql``} ${selected(rows, number, depends.usesMe)}${more}`,
@@ -79,7 +79,7 @@ function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
     dependents(dependency) {
       const known = dependents.get(dependency)
       if (known !== undefined) return known
-      const rows = sql`(SELECT t.* FROM ${ground.table(type.name)} t WHERE ${isDependent(dependency, ground, dialect)})`
+      const rows = sql`(SELECT t.* FROM ${tables.table(type.name)} t WHERE ${isDependent(dependency, tables, dialect)})`
       const made = statement(rows, sql`t."id"`, sql` LIMIT ${param('$most', 'integer')}`)
       dependents.set(dependency, made)
       return made
@@ -96,13 +96,13 @@ function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
     dependencies: depends.found,
     mine: depends.mine,
     usesMe: depends.usesMe,
-    folds: depends.folds ? (dependenciesOf(viewing, undefined).folds ? 'rules' : 'filter') : undefined,
+    folds: depends.folds ? (dependenciesOf(input, undefined).folds ? 'rules' : 'filter') : undefined,
     seesAll: read === yes && query.filter === undefined,
   }
 }
 
 /** The Entities that decide who sees an Entity, and which parts of it. */
-function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | undefined): Dependencies {
+function dependenciesOf({ type, viewer, model }: ViewInput, filter: Expression | undefined): Dependencies {
   const depends = new Dependencies(model)
   const rules = [
     viewer.may(type, 'read'),
@@ -121,17 +121,17 @@ function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | u
 
 /** What callers see of the rows. */
 function selectSeen(
-  { type, viewer, model, dialect }: Viewing,
+  { type, viewer, model, dialect }: ViewInput,
   { filter, fields }: FollowQuery,
-  ground: Ground,
+  tables: TableSource,
 ): (rows: Sql, number: Sql, usesMe: boolean) => Sql {
-  const rules = new RuleSql(viewer, model, dialect, ground)
+  const rules = new RuleSql(viewer, model, dialect, tables)
   const row = (column: string) => sql`t.${id(column)}`
   const rowSource = { type, stored: false, self: row }
   const { shown, condition } = rules.shownTo(type, row, false)
   const history = rules.condition(viewer.may(type, 'history'), rowSource)
   const json = renderEntity(type, dialect, { ...shown, chosen: fields })
-  const filters = filter && [new Conditions(model, dialect, viewer, ground).of(filter.expression, rowSource)]
+  const filters = filter && [new Conditions(model, dialect, viewer, tables).of(filter.expression, rowSource)]
   const met = and([sql`t."deleted_at" IS NULL`, condition, ...(filters ?? [])])
   const callers = dialect.rows('$callers', [{ name: 'id', kind: 'integer' }])
   return (rows, number, usesMe) => {
@@ -142,18 +142,18 @@ function selectSeen(
 }
 
 /** That a row `t` depends on one of the `$changed` Entities. */
-function isDependent({ way }: Dependency, ground: Ground, dialect: Dialect): Sql {
-  if (way.kind === 'any') return sql`1 = 1`
-  if (way.kind === 'referrers') return dialect.isListed(sql`t."id"`, '$changed')
-  const behind = (alias: string, at: number): Sql => {
-    const hop = way.hops[at]
+function isDependent({ path }: Dependency, tables: TableSource, dialect: Dialect): Sql {
+  if (path.kind === 'any') return sql`1 = 1`
+  if (path.kind === 'referrers') return dialect.isListed(sql`t."id"`, '$changed')
+  const pathFrom = (alias: string, at: number): Sql => {
+    const hop = path.hops[at]
     const value = sql`${{ parts: [alias] }}.${id(hop?.column ?? '')}`
-    if (hop === undefined || at === way.hops.length - 1) return dialect.isListed(value, '$changed')
+    if (hop === undefined || at === path.hops.length - 1) return dialect.isListed(value, '$changed')
     const next = `d${at}`
     return dialect.isAmong(
       value,
-      sql`SELECT ${{ parts: [next] }}."id" FROM ${ground.table(hop.to)} ${{ parts: [next] }} WHERE ${behind(next, at + 1)}`,
+      sql`SELECT ${{ parts: [next] }}."id" FROM ${tables.table(hop.to)} ${{ parts: [next] }} WHERE ${pathFrom(next, at + 1)}`,
     )
   }
-  return behind('t', 0)
+  return pathFrom('t', 0)
 }

@@ -3,8 +3,8 @@ import { type EntityType, type Model, walk } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
-import { type Ground, today } from '../condition/ground.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
+import { currentTables, type TableSource } from '../condition/table-source.ts'
 import type { Shown, ShownComputed } from '../tables/render.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
@@ -14,14 +14,14 @@ export class RuleSql {
   readonly #dialect: Dialect
   readonly #conditions: Conditions
   readonly #model: Model
-  readonly #ground: Ground
+  readonly #tables: TableSource
 
-  constructor(viewer: Viewer, model: Model, dialect: Dialect, ground: Ground = today) {
+  constructor(viewer: Viewer, model: Model, dialect: Dialect, tables: TableSource = currentTables) {
     this.#viewer = viewer
     this.#dialect = dialect
-    this.#conditions = new Conditions(model, dialect, undefined, ground)
+    this.#conditions = new Conditions(model, dialect, undefined, tables)
     this.#model = model
-    this.#ground = ground
+    this.#tables = tables
   }
 
   condition(rule: Expression, rowSource: RowSource): Sql {
@@ -49,7 +49,7 @@ export class RuleSql {
 
   /** Computed fields, from what the viewer sees of the row and of other Entities. */
   #computed(type: EntityType, rowSource: RowSource): ShownComputed[] {
-    const values = new Conditions(this.#model, this.#dialect, this.#viewer, this.#ground)
+    const values = new Conditions(this.#model, this.#dialect, this.#viewer, this.#tables)
     return this.#viewer
       .computed(type)
       .map(({ expression, ...one }) => ({ ...one, sql: sql`(${values.value(expression, rowSource)})` }))

@@ -20,7 +20,7 @@ import { type BodyCheck, compileBodyCheck } from './body-check.ts'
 import { compileFollow, type Follow } from './follow.ts'
 import { compileKnown, type KnownPlan, seenFields } from './known.ts'
 import { RuleSql } from './rule-sql.ts'
-import type { Viewing } from './viewing.ts'
+import type { ViewInput } from './view-input.ts'
 
 /** What a viewer can see of a type and do with it. */
 export interface View extends KnownPlan {
@@ -51,8 +51,8 @@ export interface View extends KnownPlan {
   readonly changeable: Statement | undefined
 }
 
-export function compileView(viewing: Viewing): View {
-  const { type, viewer, model, dialect } = viewing
+export function compileView(input: ViewInput): View {
+  const { type, viewer, model, dialect } = input
   const rules = new RuleSql(viewer, model, dialect)
   const may = mayAll(type, viewer)
   const rule = (action: Action, rowSource: RowSource) => rules.asked(may[action], rowSource)
@@ -80,17 +80,17 @@ export function compileView(viewing: Viewing): View {
     sight: sights.rules.length === 0 ? undefined : rules.flagsOf(sights.rules, type),
     changeable: changeable === yes ? undefined : rules.flagsOf([changeable], type),
     shown,
-    lists: listsOf(viewing, rules, shown, may.read),
-    follow: compileFollow(viewing),
-    writes: writesOf(viewing, rules, disclosure),
-    provided: compileProvisions(viewing),
-    ...knownOf(viewing, rules, read, rule),
-    state: stateStatement(viewing, rules, may, shown),
+    lists: listsOf(input, rules, shown, may.read),
+    follow: compileFollow(input),
+    writes: writesOf(input, rules, disclosure),
+    provided: compileProvisions(input),
+    ...knownOf(input, rules, read, rule),
+    state: stateStatement(input, rules, may, shown),
   }
 }
 
 function writesOf(
-  { type, viewer, model, dialect }: Viewing,
+  { type, viewer, model, dialect }: ViewInput,
   rules: RuleSql,
   disclosure: Disclosure,
 ): WritePlan {
@@ -110,7 +110,7 @@ function writesOf(
 }
 
 function knownOf(
-  { type, dialect }: Viewing,
+  { type, dialect }: ViewInput,
   rules: RuleSql,
   read: ReadonlyMap<string, Expression>,
   rule: View['rule'],
@@ -126,7 +126,7 @@ function mayAll(type: EntityType, viewer: Viewer): View['may'] {
 }
 
 function listsOf(
-  { type, viewer, model, legacy, dialect }: Viewing,
+  { type, viewer, model, legacy, dialect }: ViewInput,
   rules: RuleSql,
   shown: Shown,
   readRule: Expression,
@@ -154,7 +154,7 @@ function listsOf(
 }
 
 function stateStatement(
-  { type, dialect }: Viewing,
+  { type, dialect }: ViewInput,
   rules: RuleSql,
   may: View['may'],
   shown: Shown,

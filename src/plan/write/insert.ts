@@ -16,7 +16,7 @@ export function insertSql(
 ): Sql {
   const values: (readonly [Sql, Sql])[] = [
     ...columns.map((column) => [id(column.name), boundOf(column)] as const),
-    ...columns.flatMap(({ made }) => made.map(({ name }) => [id(name), param(name)] as const)),
+    ...columns.flatMap(({ derived }) => derived.map(({ name }) => [id(name), param(name)] as const)),
     ...(type.login === undefined
       ? []
       : [

@@ -35,7 +35,7 @@ export function updateSql(
   const merged = partial ? untouched : []
   const sets = [
     ...sent.map((column) => sql`${id(column.name)} = ${boundOf(column)}`),
-    ...sent.flatMap(({ made }) => made.map(({ name }) => sql`${id(name)} = ${param(name)}`)),
+    ...sent.flatMap(({ derived }) => derived.map(({ name }) => sql`${id(name)} = ${param(name)}`)),
     ...merged.filter(({ field }) => !isRequired(field)).flatMap(fillWhenNew),
     ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
     ...(type.login !== undefined && names.has('password')
@@ -72,9 +72,9 @@ export function updatedRow({ type, columns, sent, partial }: Update, dialect: Di
 }
 
 /** Merging into an optional object that is null creates it: keys that were not sent get their default or null. */
-function fillWhenNew({ name, kind, within, made }: BodyColumn): Sql[] {
+function fillWhenNew({ name, kind, within, derived }: BodyColumn): Sql[] {
   const fill = (column: string, as: ColumnKind) => sql`${id(column)} = ${filled(column, as, within)}`
-  return [fill(name, kind), ...made.map((one) => fill(one.name, 'text'))]
+  return [fill(name, kind), ...derived.map((one) => fill(one.name, 'text'))]
 }
 
 function filled(name: string, kind: ColumnKind, within: string | undefined): Sql {
@@ -93,11 +93,12 @@ const defaultName = (name: string) => `$default ${name}`
 /** The defaults of fields in optional objects, as parameters. */
 export function defaultParams(columns: readonly BodyColumn[], dialect: Dialect): Params {
   const params: Params = {}
-  for (const { name, kind, scale, field, within, made } of columns) {
+  for (const { name, kind, scale, field, within, derived } of columns) {
     if (within === undefined) continue
     const value = defaultOf(field)
     params[defaultName(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
-    for (const one of made) params[defaultName(one.name)] = value === undefined ? null : one.by(String(value))
+    for (const one of derived)
+      params[defaultName(one.name)] = value === undefined ? null : one.by(String(value))
   }
   return params
 }

@@ -46,7 +46,7 @@ export async function checkEntities(
       if (purges.has(String(held.get('deletion')))) continue
       const entity = `${table.name}/${row}`
       findings.push(
-        ...compareMade(entity, table, held),
+        ...compareDerived(entity, table, held),
         ...compareJournal(entity, table, held, { kind, data, deletion: by }),
       )
     }
@@ -97,7 +97,7 @@ function compareJournal(
 }
 
 /** Compares derived columns with their texts: search words, folded texts and the key of an e-mail. */
-function compareMade(where: string, table: Table, held: ReadonlyMap<string, unknown>): Finding[] {
+function compareDerived(where: string, table: Table, held: ReadonlyMap<string, unknown>): Finding[] {
   return table.columns.flatMap(({ name, words, derived }): Finding[] => {
     const of = words?.of ?? derived?.from
     if (of === undefined) return []

@@ -2,7 +2,7 @@ import { StartError } from '../../errors.ts'
 import { droppedName } from '../dropped.ts'
 import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
-import { type Column, type Index, isMadeFrom, pathOf, type Table } from '../tables.ts'
+import { type Column, type Index, isDerivedFrom, pathOf, type Table } from '../tables.ts'
 import { dropIndex } from './apply.ts'
 import { dropLinks } from './links.ts'
 import { emptyMetadata, readMetadata, upgrade, writeMetadata } from './metadata.ts'
@@ -41,7 +41,8 @@ async function findOne(
   const table = tables.find((one) => one.name === name)
   const inner = rest.join('.')
   const columns = (table?.columns ?? []).filter(
-    ({ name: one }) => inner === '' || one === inner || isMadeFrom(inner, one) || one.startsWith(`${inner}.`),
+    ({ name: one }) =>
+      inner === '' || one === inner || isDerivedFrom(inner, one) || one.startsWith(`${inner}.`),
   )
   if (table === undefined || columns.length === 0)
     throw new StartError(`There is no ${path}: "takeback migrate" lists what is kept aside.`)

@@ -1,4 +1,4 @@
-import { isMadeFrom, type Table } from '../tables.ts'
+import { isDerivedFrom, type Table } from '../tables.ts'
 
 /**
  * Former names of tables and fields. A declaration from before a rename means the existing data, under its former name.
@@ -7,7 +7,7 @@ import { isMadeFrom, type Table } from '../tables.ts'
 
 /** Whether a column belongs to the field at a path: its own, columns derived from it, and all columns inside of it. */
 export function isUnder(path: string, column: string): boolean {
-  return column === path || isMadeFrom(path, column) || column.startsWith(`${path}.`)
+  return column === path || isDerivedFrom(path, column) || column.startsWith(`${path}.`)
 }
 
 export function withFormerName(table: Table, was: string): Table {

@@ -3,10 +3,10 @@ import { and, join, param, type Sql, sql } from '../../store/sql.ts'
 import type { SortKey } from '../condition/query.ts'
 
 /** A sort key with its SQL. */
-export type Key = SortKey & { readonly sql: Sql; readonly mayBeEmpty: boolean }
+export type KeysetKey = SortKey & { readonly sql: Sql; readonly mayBeEmpty: boolean }
 
 /** That a row comes after the given sort values: greater in the first, or equal there and greater in the next, and so on. */
-export function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
+export function isAfter(keys: readonly KeysetKey[], after: readonly Bound[]): Sql {
   const bound = (at: number) => param(`>${at}`, keys[at]?.by.kind)
   const [first] = keys
   // One row comparison, if that means the same: databases can use it to start in an index.
@@ -14,7 +14,7 @@ export function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
     const beyond = first?.descending ? sql`<` : sql`>`
     return sql`(${join(keys.map((key) => key.sql))}) ${beyond} (${join(keys.map((_, at) => bound(at)))})`
   }
-  const same = (key: Key, at: number) =>
+  const same = (key: KeysetKey, at: number) =>
     after[at] === null ? sql`${key.sql} IS NULL` : sql`${key.sql} = ${bound(at)}`
   const ways = keys.flatMap(({ descending, sql: value }, at) => {
     const beyond = isBeyond(value, descending, after[at] ?? null, bound(at))

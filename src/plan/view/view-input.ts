@@ -4,7 +4,7 @@ import type { Legacy } from '../tables/graph.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
 /** What a View is compiled from. */
-export interface Viewing {
+export interface ViewInput {
   readonly type: EntityType
   readonly viewer: Viewer
   readonly model: Model

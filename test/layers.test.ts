@@ -11,7 +11,7 @@ const parts = [
   'packaging',
   'budget',
   'clock',
-  'soon',
+  'maybe-promise',
   'errors',
   'observe',
   'declare',

@@ -12,7 +12,7 @@ import type { ServerEvent } from '../src/observe/events.ts'
 import { Observer } from '../src/observe/observer.ts'
 import { type Caller, system } from '../src/plan/viewer/actor.ts'
 import { InProcess } from '../src/serve/http/in-process.ts'
-import type { Recognising } from '../src/serve/http/service.ts'
+import type { CallerLookup } from '../src/serve/http/service.ts'
 import { Caught } from './caught.ts'
 import { rightClock, setClock } from './clock.ts'
 import type { Engine, TestMail, TestWebhook } from './types.ts'
@@ -74,10 +74,10 @@ export class MemoryEngine implements Engine {
     return this.#started
   }
 
-  #recognise(usual: Recognising): Recognising {
+  #recognise(usual: CallerLookup): CallerLookup {
     const isSystem = (token: string) => token === this.systemToken
     return {
-      recall: (token) => (isSystem(token) ? SYSTEM : usual.recall(token)),
+      cached: (token) => (isSystem(token) ? SYSTEM : usual.cached(token)),
       identify: async (token) => (isSystem(token) ? SYSTEM : usual.identify(token)),
     }
   }

@@ -28,7 +28,7 @@ export function hasWorkingLink({ bound, expired }: Invitation, { key, hash }: Ac
 /** All invitations, whether or not their links still work. */
 export class Invitations {
   readonly #store: Store
-  readonly #behind: Statement
+  readonly #after: Statement
   readonly #of: Statement
   readonly #read: (row: Row) => Invitation
 
@@ -51,7 +51,7 @@ export class Invitations {
     const account = [param('$entity'), param('$id', 'integer')] as const
     this.#store = store
     this.#of = select(sql`"entity" = ${account[0]} AND "entity_id" = ${account[1]}`)
-    this.#behind = select(
+    this.#after = select(
       sql`("entity", "entity_id") > (${account[0]}, ${account[1]}) ORDER BY "entity", "entity_id" LIMIT ${param('$most', 'integer')}`,
     )
     this.#read = (row) => {
@@ -68,8 +68,8 @@ export class Invitations {
   }
 
   /** The next invitations after an account, at most `most`. */
-  async behind({ entity, id }: FactorOwner, most: number): Promise<readonly Invitation[]> {
-    const rows = await this.#store.read(this.#behind, { $entity: entity, $id: id, $most: most })
+  async after({ entity, id }: FactorOwner, most: number): Promise<readonly Invitation[]> {
+    const rows = await this.#store.read(this.#after, { $entity: entity, $id: id, $most: most })
     return rows.map(this.#read)
   }
 

@@ -5,8 +5,8 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { OWNER, ownerHold, SESSION } from './hold-owner.ts'
 import { keyDigest, newKey } from './key-text.ts'
+import { OWNER, ownerLock, SESSION } from './owner-lock.ts'
 import type { CallingSession } from './sessions.ts'
 
 const USED_MS = budget.keyUsedMinutes * 60_000
@@ -47,14 +47,14 @@ export interface KeyWriter {
 export class AccessKeys {
   readonly #store: Store
   readonly #statements: KeyStatements
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
   /** When the use of each key was last noted, by `performance.now()`. */
   readonly #used = new Map<number, number>()
 
   constructor(store: Store) {
     this.#store = store
     this.#statements = compileKeys(store.dialect)
-    this.#hold = ownerHold(store.dialect, '$owner', true)
+    this.#lock = ownerLock(store.dialect, '$owner', true)
   }
 
   /**
@@ -68,7 +68,7 @@ export class AccessKeys {
   ): Promise<{ id: number; text: string } | 'gone' | 'many'> {
     const text = newKey()
     const params = { ...ownerParams(owner), ...termParams(terms), $digest: keyDigest(text) }
-    const steps = [this.#hold(owner.entity), ...calling.steps, this.#statements.make]
+    const steps = [this.#lock(owner.entity), ...calling.steps, this.#statements.make]
     const outcome = await this.#store.write(steps, { ...params, ...calling.params }, signal)
     if (outcome.done) return { id: Number(outcome.rows[0]?.[0]), text }
     return outcome.step === OWNER || outcome.step === SESSION ? 'gone' : 'many'

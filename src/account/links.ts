@@ -7,7 +7,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { accountHold, ownerHold } from './hold-owner.ts'
+import { accountLock, ownerLock } from './owner-lock.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -79,16 +79,16 @@ export const TAKEN_BACK = word('reverted')
 export class Links {
   readonly #store: Store
   readonly #statements: ReadonlyMap<LinkKind, LinkStatements>
-  readonly #hold: (entity: string) => Step
-  readonly #holdAlone: (entity: string) => Step
-  readonly #holdAccount: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
+  readonly #lockAlone: (entity: string) => Step
+  readonly #lockAccount: (entity: string) => Step
 
   constructor(store: Store) {
     const { dialect } = store
     this.#store = store
-    this.#hold = ownerHold(dialect, '$link_id')
-    this.#holdAlone = ownerHold(dialect, '$link_id', true)
-    this.#holdAccount = accountHold(dialect, LINK)
+    this.#lock = ownerLock(dialect, '$link_id')
+    this.#lockAlone = ownerLock(dialect, '$link_id', true)
+    this.#lockAccount = accountLock(dialect, LINK)
     const kinds = Object.keys(lifetimes) as LinkKind[]
     this.#statements = new Map(kinds.map((kind) => [kind, compileLinks(dialect, kind)] as const))
   }
@@ -102,7 +102,7 @@ export class Links {
   /** Makes a link and returns its token; undefined if its user is gone. */
   async make(store: Store, purpose: LinkKind, target: LinkTarget): Promise<string | undefined> {
     const token = newToken()
-    const steps = [this.#hold(target.entity), ...this.#of(purpose).make]
+    const steps = [this.#lock(target.entity), ...this.#of(purpose).make]
     const { done } = await store.write(steps, targetParams(purpose, target, token))
     return done ? token : undefined
   }
@@ -114,7 +114,7 @@ export class Links {
   async makeRevert(store: Store, target: LinkTarget, since: string): Promise<string | undefined> {
     const token = newToken()
     const { unlessTakenBack, make } = this.#of('revert')
-    const steps = [this.#holdAlone(target.entity), unlessTakenBack, ...make]
+    const steps = [this.#lockAlone(target.entity), unlessTakenBack, ...make]
     const params = { ...targetParams('revert', target, token), $since: since }
     return (await store.write(steps, params)).done ? token : undefined
   }
@@ -122,7 +122,7 @@ export class Links {
   /** Reserves a link without a known token: `renew` makes that, with the mail. For a transaction of its own. */
   reserving(purpose: LinkKind, target: LinkTarget): { steps: readonly Step[]; params: Params } {
     const { steps, params } = this.reservingFor(purpose, target)
-    return { steps: [this.#hold(target.entity), ...steps], params }
+    return { steps: [this.#lock(target.entity), ...steps], params }
   }
 
   /** The same for a transaction that changes the user. */
@@ -165,7 +165,7 @@ export class Links {
   ): { steps: readonly Step[]; params: Params } {
     const held = { $held_id: id, $held_key: state?.key ?? null, $held_hash: state?.hash ?? null }
     return {
-      steps: [this.#holdAccount(entity), ...first, ...this.#of(purpose).use],
+      steps: [this.#lockAccount(entity), ...first, ...this.#of(purpose).use],
       params: { ...tokenParams(purpose, token), ...held },
     }
   }

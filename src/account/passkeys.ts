@@ -4,7 +4,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerLock } from './owner-lock.ts'
 import type { FactorOwner } from './second-factors.ts'
 import type { CallingSession, Sessions } from './sessions.ts'
 
@@ -38,13 +38,13 @@ export class Passkeys {
   readonly #store: Store
   readonly #sessions: Sessions
   readonly #statements: PasskeyStatements
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
 
   constructor(store: Store, sessions: Sessions) {
     this.#store = store
     this.#sessions = sessions
     this.#statements = compilePasskeys(store.dialect)
-    this.#hold = ownerHold(store.dialect, '$id', true)
+    this.#lock = ownerLock(store.dialect, '$id', true)
   }
 
   async list(owner: FactorOwner): Promise<(ListedPasskey & { readonly credential: string })[]> {
@@ -83,7 +83,7 @@ export class Passkeys {
     passkey: NewPasskey,
     calling: CallingSession,
   ): Promise<boolean> {
-    const hold = [this.#hold(owner.entity), ...calling.steps]
+    const hold = [this.#lock(owner.entity), ...calling.steps]
     const steps = [...hold, ...this.#sessions.replace, ...this.#statements.add]
     const { done } = await this.#store.write(steps, {
       ...this.#using(challenge),

@@ -1,7 +1,7 @@
 import { compile, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerLock } from './owner-lock.ts'
 
 interface PreferencesOwner {
   readonly entity: string
@@ -13,13 +13,13 @@ export class Preferences {
   readonly #store: Store
   readonly #read: Statement
   readonly #keep: Step
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
 
   constructor(store: Store) {
     const { dialect } = store
     const [entity, userId] = [param('$entity'), param('$id', 'integer')]
     this.#store = store
-    this.#hold = ownerHold(dialect, '$id')
+    this.#lock = ownerLock(dialect, '$id')
     this.#read = compile(
       sql`SELECT "value" FROM "takeback_preferences" WHERE "entity" = ${entity} AND "entity_id" = ${userId}`,
       dialect.placeholder,
@@ -41,7 +41,7 @@ export class Preferences {
 
   /** Replaces the preferences. False if the user is gone. */
   async write({ entity, id: user }: PreferencesOwner, json: string): Promise<boolean> {
-    const steps = [this.#hold(entity), this.#keep]
+    const steps = [this.#lock(entity), this.#keep]
     const { done } = await this.#store.write(steps, { $entity: entity, $id: user, $value: json })
     return done
   }

@@ -1,7 +1,7 @@
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerLock } from './owner-lock.ts'
 import type { Seals } from './seals.ts'
 import {
   compileFactors,
@@ -38,13 +38,13 @@ export class SecondFactors {
   readonly #store: Store
   readonly #seals: Seals
   readonly #statements: FactorStatements
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
 
   constructor(store: Store, seals: Seals) {
     this.#store = store
     this.#seals = seals
     this.#statements = compileFactors(store.dialect)
-    this.#hold = ownerHold(store.dialect, '$id')
+    this.#lock = ownerLock(store.dialect, '$id')
   }
 
   /** Undefined if there is no second factor, or if it was never confirmed. */
@@ -58,7 +58,7 @@ export class SecondFactors {
   async begin(owner: FactorOwner): Promise<Buffer | undefined> {
     const secret = newTotpSecret()
     const params = { ...ownerParams(owner), $secret: this.#seal(secret, owner) }
-    const steps = [this.#hold(owner.entity), ...this.#statements.begin]
+    const steps = [this.#lock(owner.entity), ...this.#statements.begin]
     const { done } = await this.#store.write(steps, params)
     return done ? secret : undefined
   }

@@ -4,7 +4,7 @@ import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold, sessionHold } from './hold-owner.ts'
+import { ownerLock, sessionLock } from './owner-lock.ts'
 import { compileSessions, SEEN_MS, type SessionStatements, sessionColumns } from './session-statements.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 
@@ -65,8 +65,8 @@ export class Sessions {
   readonly #store: Store
   readonly #serviceTime: ServiceTime
   readonly #statements: SessionStatements
-  readonly #hold: (entity: string) => Step
-  readonly #holdCaller: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
+  readonly #lockCaller: (entity: string) => Step
   /** When the use of each session was last noted, by `performance.now()`. */
   readonly #seen = new Map<string, number>()
 
@@ -74,14 +74,14 @@ export class Sessions {
     this.#store = store
     this.#serviceTime = serviceTime
     this.#statements = compileSessions(store.dialect)
-    this.#hold = ownerHold(store.dialect, '$id')
-    this.#holdCaller = sessionHold(store.dialect)
+    this.#lock = ownerLock(store.dialect, '$id')
+    this.#lockCaller = sessionLock(store.dialect)
     this.replace = this.#statements.replace
   }
 
   /** Lists a new session, unless its user is gone: then its token does not work either. */
   async start(owner: SessionOwner, session: Session, how: SessionKind, visitor: Visitor): Promise<void> {
-    const steps = [this.#hold(owner.entity), ...this.#statements.start]
+    const steps = [this.#lock(owner.entity), ...this.#statements.start]
     await this.#store.write(steps, this.#rowOf(owner, session, { how, visitor }))
     this.#recordSeen(session.id)
   }
@@ -95,7 +95,7 @@ export class Sessions {
     // Sessions older than the list began with a password.
     const row = this.#rowOf(owner, next, { how: 'password', visitor })
     const params = { ...row, ...this.endedNow, $token: former.token }
-    const steps = [this.#hold(owner.entity), ...this.#statements.renew]
+    const steps = [this.#lock(owner.entity), ...this.#statements.renew]
     return (await this.#store.write(steps, params, signal)).done
   }
 
@@ -109,7 +109,7 @@ export class Sessions {
       $calling_session: session.id,
       $calling_token: session.token,
     }
-    return { steps: [this.#holdCaller(user.entity)], params }
+    return { steps: [this.#lockCaller(user.entity)], params }
   }
 
   /** Ends one session of a user; false if the user has no such session. */

@@ -5,7 +5,7 @@ import type { Bound, Params } from '../store/dialect.ts'
 import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerLock } from './owner-lock.ts'
 
 const GOOD_MS = budget.temporaryPasswordHours * 3_600_000
 
@@ -17,14 +17,14 @@ const GOOD_MS = budget.temporaryPasswordHours * 3_600_000
 export class TemporaryPasswords {
   readonly #store: Store
   readonly #mark: Step
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
 
   constructor(store: Store) {
     const { dialect } = store
     const [entity, id, digest] = [param('$entity'), param('$id', 'integer'), param('$digest')]
     const until = param('$until', 'datetime')
     this.#store = store
-    this.#hold = ownerHold(dialect, '$id')
+    this.#lock = ownerLock(dialect, '$id')
     this.#mark = step(
       dialect,
       'mark',
@@ -38,7 +38,7 @@ export class TemporaryPasswords {
   async mark(entity: string, id: number, hash: string): Promise<void> {
     const until = new Date(Date.now() + GOOD_MS).toISOString()
     const params: Params = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }
-    await this.#store.write([this.#hold(entity), this.#mark], params)
+    await this.#store.write([this.#lock(entity), this.#mark], params)
   }
 }
 

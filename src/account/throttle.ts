@@ -11,11 +11,11 @@ import { NotStarted } from './lanes.ts'
 import { compileThrottle, SLOTS, type ThrottleStatements } from './throttle-statements.ts'
 import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } from './verdict.ts'
 
-const PATIENCE = 10_000
+const WAIT_MS = 10_000
 const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
-/** The client that tries a password. */
-export interface Trier {
+/** An attempt to guess a password or another secret: at which account, and from where. */
+export interface Attempt {
   /** The name under which guesses are counted. For passwords it comes from `loginAccount`. */
   readonly account: string
   readonly address: string
@@ -28,14 +28,14 @@ export interface Trier {
 }
 
 /** A successful attempt. */
-interface Passed<T> {
+interface SuccessfulAttempt<T> {
   readonly found: T
   /** The value that the client can send as `Takeback-Device` from now on. */
   readonly device: string
 }
 
-interface Entered {
-  readonly trier: Trier
+interface PendingAttempt {
+  readonly attempt: Attempt
   readonly params: Params
   readonly origin: Origin
 }
@@ -60,18 +60,21 @@ export class Throttle {
   readonly #store: Store
   readonly #serviceTime: ServiceTime
   readonly #statements: ThrottleStatements
-  readonly #patience: number
+  readonly #waitMs: number
 
-  constructor(store: Store, serviceTime: ServiceTime, patience = PATIENCE) {
+  constructor(store: Store, serviceTime: ServiceTime, waitMs = WAIT_MS) {
     this.#store = store
     this.#serviceTime = serviceTime
-    this.#patience = patience
+    this.#waitMs = waitMs
     this.#statements = compileThrottle(store.dialect)
   }
 
   /** Runs a check of a password for an account, unless too many have failed. */
-  attempt<T>(trier: Trier, check: () => Promise<T | undefined>): Promise<Passed<T> | undefined> {
-    return this.attemptEach([trier], check)
+  attempt<T>(
+    attempt: Attempt,
+    check: () => Promise<T | undefined>,
+  ): Promise<SuccessfulAttempt<T> | undefined> {
+    return this.attemptEach([attempt], check)
   }
 
   /**
@@ -79,18 +82,21 @@ export class Throttle {
    * before: whoever owns one account must not use it to try passwords of the others. Accounts with too many failures
    * are skipped. If no other account matches, that failure is thrown.
    */
-  async attemptEach<T>(triers: readonly Trier[], check: GuessCheck<T>): Promise<Passed<T> | undefined> {
+  async attemptEach<T>(
+    attempts: readonly Attempt[],
+    check: GuessCheck<T>,
+  ): Promise<SuccessfulAttempt<T> | undefined> {
     const { fail, failBeside } = this.#statements
-    const failOne = triers.length === 1 ? fail : failBeside
-    const wrong: Entered[] = []
+    const failOne = attempts.length === 1 ? fail : failBeside
+    const wrong: PendingAttempt[] = []
     let refused: Failure | undefined
-    for (const [at, trier] of triers.entries()) {
-      const entered = await this.#enter(trier)
-      if (entered instanceof Failure) refused ??= entered
+    for (const [at, attempt] of attempts.entries()) {
+      const pending = await this.#begin(attempt)
+      if (pending instanceof Failure) refused ??= pending
       else {
-        const found = await this.#try(entered, wrong, failOne, (isRight) => check(at, isRight))
-        if (found !== undefined) return { found, device: await this.#pass(entered) }
-        wrong.push(entered)
+        const found = await this.#try(pending, wrong, failOne, (isRight) => check(at, isRight))
+        if (found !== undefined) return { found, device: await this.#pass(pending) }
+        wrong.push(pending)
       }
     }
     // A login counts once for its address, and only when no account matches.
@@ -102,8 +108,8 @@ export class Throttle {
 
   /** Runs the check and records its outcome, even if it throws. */
   async #try<T>(
-    { params }: Entered,
-    wrong: readonly Entered[],
+    { params }: PendingAttempt,
+    wrong: readonly PendingAttempt[],
     fail: readonly Step[],
     check: (isRight: (proof: string) => void) => Promise<T | undefined>,
   ): Promise<T | undefined> {
@@ -131,9 +137,9 @@ export class Throttle {
   }
 
   /** Records a successful attempt, and returns the client's next `Takeback-Device`. */
-  async #pass({ trier, params, origin }: Entered): Promise<string> {
-    const device = origin === 'device' && trier.device !== null ? trier.device : newDevice()
-    const remembered = trier.session === undefined && trier.remembered !== false
+  async #pass({ attempt, params, origin }: PendingAttempt): Promise<string> {
+    const device = origin === 'device' && attempt.device !== null ? attempt.device : newDevice()
+    const remembered = attempt.session === undefined && attempt.remembered !== false
     await this.#store.write(remembered ? this.#statements.remember : this.#statements.pass, {
       ...params,
       $device: placeDigest('device', device),
@@ -145,11 +151,11 @@ export class Throttle {
    * The password does not match this account, but matches another one with the same e-mail. It counts as a guess only
    * if it differs from former ones: nobody runs out of attempts by logging in.
    */
-  async #settle({ trier, params }: Entered, proof: string): Promise<void> {
+  async #settle({ attempt, params }: PendingAttempt, proof: string): Promise<void> {
     await this.#store.write(this.#statements.settle, {
       ...params,
       ...this.#placeTimes,
-      $account: digest(`tried ${trier.account}`),
+      $account: digest(`tried ${attempt.account}`),
       $place: placeDigest('password', proof),
     })
   }
@@ -160,16 +166,16 @@ export class Throttle {
   }
 
   /** Begins an attempt. Waits if the outcome of pending attempts decides. Returns a failure if there were too many. */
-  async #enter(trier: Trier): Promise<Entered | Failure> {
-    const until = performance.now() + this.#patience
-    const { origin, place } = await this.#placeOf(trier)
+  async #begin(attempt: Attempt): Promise<PendingAttempt | Failure> {
+    const until = performance.now() + this.#waitMs
+    const { origin, place } = await this.#placeOf(attempt)
     for (;;) {
-      const params = { ...attemptParams(trier, place, origin), ...this.#placeTimes }
+      const params = { ...attemptParams(attempt, place, origin), ...this.#placeTimes }
       const outcome = await this.#store.write(this.#statements.begin, params)
       const counts = countsIn(outcome.rows)
       const { now } = counts
       const verdict = judge(counts, origin)
-      if (verdict === 'free') return { trier, params, origin }
+      if (verdict === 'free') return { attempt, params, origin }
       await this.#refuse(params, verdict)
       if (verdict !== 'wait') return tooMany(verdict.until - now)
       if (performance.now() > until) return this.#postpone(params, origin, now)
@@ -194,7 +200,7 @@ export class Throttle {
   }
 
   /** Returns where an attempt comes from, and the place under which it is counted. */
-  async #placeOf({ account, address, device, session }: Trier): Promise<{ origin: Origin; place: string }> {
+  async #placeOf({ account, address, device, session }: Attempt): Promise<{ origin: Origin; place: string }> {
     if (session !== undefined) return { origin: 'device', place: placeDigest('session', session) }
     const places = { address: placeDigest('address', address), device: placeDigest('device', device ?? '') }
     const rows = await this.#store.read(this.#statements.known, {
@@ -225,7 +231,7 @@ function wasTried(error: unknown): boolean {
 
 const UNTRIED: readonly Code[] = ['second_factor_required', 'too_many_attempts']
 
-function attemptParams({ account, address }: Trier, place: string, origin: Origin): Params {
+function attemptParams({ account, address }: Attempt, place: string, origin: Origin): Params {
   return {
     $attempt: Bun.randomUUIDv7(),
     $account: digest(account),

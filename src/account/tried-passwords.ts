@@ -2,7 +2,7 @@ import type { Params } from '../store/dialect.ts'
 import { compile, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerLock } from './owner-lock.ts'
 import { type AccountAddress, verifiedParams } from './verified.ts'
 
 /**
@@ -14,7 +14,7 @@ export class TriedPasswords {
   readonly #store: Store
   readonly #find: Statement
   readonly #keep: Step
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
 
   constructor(store: Store) {
     const { dialect } = store
@@ -22,7 +22,7 @@ export class TriedPasswords {
     const digest = param('$verified')
     const isAccount = sql`"entity" = ${entity} AND "entity_id" = ${id}`
     this.#store = store
-    this.#hold = ownerHold(dialect, '$verified_id')
+    this.#lock = ownerLock(dialect, '$verified_id')
     this.#find = compile(
       sql`SELECT "hash" FROM "takeback_tried_passwords" WHERE ${isAccount} AND "digest" = ${digest}`,
       dialect.placeholder,
@@ -45,7 +45,7 @@ export class TriedPasswords {
   /** For the transaction of a sign-up. */
   keeping(account: AccountAddress, hash: string): { steps: readonly Step[]; params: Params } {
     return {
-      steps: [this.#hold(account.entity), this.#keep],
+      steps: [this.#lock(account.entity), this.#keep],
       params: { ...verifiedParams(account), $tried: hash },
     }
   }

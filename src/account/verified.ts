@@ -4,7 +4,7 @@ import type { Dialect, Params } from '../store/dialect.ts'
 import { compile, count, id, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerLock } from './owner-lock.ts'
 
 /** How many rows are read at once when a type begins to require proof. */
 const PAGE = 1000
@@ -25,12 +25,12 @@ export class VerifiedAddresses {
   readonly #findProved: Statement
   readonly #mark: Step
   readonly #since: Step
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
 
   constructor(store: Pick<Store, 'dialect' | 'read' | 'write'>) {
     const { dialect } = store
     this.#store = store
-    this.#hold = ownerHold(dialect, '$verified_id')
+    this.#lock = ownerLock(dialect, '$verified_id')
     this.#find = compile(
       sql`SELECT 1 FROM "takeback_verified" WHERE "entity" = ${param('$verified_entity')} AND "entity_id" = ${param('$verified_id', 'integer')} AND "digest" = ${param('$verified')}`,
       dialect.placeholder,
@@ -73,7 +73,7 @@ export class VerifiedAddresses {
 
   /** Marks an address as proved, unless its user is gone. */
   async mark(account: AccountAddress): Promise<void> {
-    await this.#store.write([this.#hold(account.entity), this.#mark], verifiedParams(account))
+    await this.#store.write([this.#lock(account.entity), this.#mark], verifiedParams(account))
   }
 
   /** For the transaction that proves an address. It must hold the user or use up a link. */

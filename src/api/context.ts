@@ -216,7 +216,7 @@ export interface Preconditions {
 }
 
 /** The parameters with which rules refer to the caller. */
-export function askedBy(actor: Actor): Params {
+export function callerParams(actor: Actor): Params {
   return { [ME]: userOf(actor)?.id ?? null, [NOW]: instant() }
 }
 
@@ -302,7 +302,7 @@ export function* shownTo(
   written: EntityRow | undefined,
 ): Act<EntityRow | undefined> {
   if (!view.hides || written === undefined) return written
-  return yield* stateOf(view, { ...askedBy(actor), $id: written.id })
+  return yield* stateOf(view, { ...callerParams(actor), $id: written.id })
 }
 
 /** The failure for a caller who must sign in. */

@@ -7,7 +7,7 @@ import { type Actor, isAgent, isDelegate, passesRules } from '../plan/viewer/act
 import type { Call } from './call.ts'
 import { type Answer, type AnyAnswer, type Context, signInFirst } from './context.ts'
 import { type AboutEntity, type AboutServer, type Description, replayable } from './description.ts'
-import { refuseMalformedKey, runOnce } from './once.ts'
+import { refuseMalformedKey, runOnce } from './idempotency.ts'
 import { type ParameterName, type QueryName, queryNamesOf } from './parameters.ts'
 
 /**

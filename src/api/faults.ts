@@ -13,7 +13,7 @@ import type { Actor } from '../plan/viewer/actor.ts'
 import type { WritePlan } from '../plan/write/write.ts'
 import { type Act, read, work } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
-import { askedBy, refusal } from './context.ts'
+import { callerParams, refusal } from './context.ts'
 import { valueAt } from './write/merge.ts'
 
 /** Adds the errors that only the database finds: references to nothing, taken values, failing checks. */
@@ -138,7 +138,7 @@ function* isAllowed(
 ): Act<boolean> {
   const { may, writes } = plan.view(actor)
   if (may[action] === yes) return true
-  const sound = { ...askedBy(actor), ...soundOf(plan, params, errors), $id: self }
+  const sound = { ...callerParams(actor), ...soundOf(plan, params, errors), $id: self }
   const [row] = yield* read(writes.allowed(sound, { ...manner, guarded: [] }), sound)
   return Number(row?.[0]) === 1
 }

@@ -1,5 +1,5 @@
 import { parseId } from '../api/id.ts'
-import { fromSystem } from '../api/once.ts'
+import { fromSystem } from '../api/idempotency.ts'
 import { history as historyOf, readHistory } from '../api/past/history.ts'
 import { undoMany, undo as undoOne, undoOperation } from '../api/past/undo.ts'
 import { Query } from '../api/query.ts'

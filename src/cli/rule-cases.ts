@@ -1,7 +1,7 @@
 import type { Context } from '../api/context.ts'
 import { perform } from '../api/perform.ts'
 import { Query } from '../api/query.ts'
-import { parseQuestion, type Question, reasonAgainst } from '../api/read/may.ts'
+import { denialReason, parseQuestion, type Question } from '../api/read/may.ts'
 import { create } from '../api/write/create.ts'
 import { remove } from '../api/write/remove.ts'
 import { didYouMean } from '../declare/closest.ts'
@@ -61,12 +61,12 @@ async function tryOne(
 ): Promise<string | undefined> {
   const actor = as === 'nobody' ? nobody : names.user(context, String(as), place.replace(/\.may.*/, '.as'))
   const { question, said } = questionOf(context, names, sent, place)
-  const failure = await reasonAgainst(context, actor, question)
+  const failure = await denialReason(context, actor, question)
   if (failure === undefined) return expected === 'may' ? undefined : `${as} may ${said}, but should not.`
   if (expected === 'may') return `${as} may not ${said}, but should: ${refusalText(failure)}`
   if (passesRules(actor)) return undefined
   // If the system is refused for the same reason, no rule was tried.
-  const other = await reasonAgainst(context, system, question)
+  const other = await denialReason(context, system, question)
   if (other?.code !== failure.code) return undefined
   return `${as} may not ${said}, but not because of a rule: ${refusalText(failure)}`
 }

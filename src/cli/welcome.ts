@@ -1,6 +1,6 @@
 import { randomPassword } from '../account/passwords.ts'
 import { offerToken, openOffer } from '../api/account/first-admin.ts'
-import { askedBy } from '../api/context.ts'
+import { callerParams } from '../api/context.ts'
 import type { Running } from '../app.ts'
 import { budget } from '../budget.ts'
 import type { Config } from '../config.ts'
@@ -54,7 +54,7 @@ async function makeFirstAdmin(
   const [{ tourOf }, { addUser }] = await Promise.all([import('./tour.ts'), import('./user.ts')])
   try {
     const added = Number((await addUser({ context }, admins, { email, password })).split('/')[1])
-    const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: added })
+    const [row] = await context.store.read(plan.login.self, { ...callerParams(system), $id: added })
     if (row !== undefined) await context.temporary.mark(admins, added, String(plan.login.readSelf(row).hash))
     await context.firstAdmin.make(added)
   } catch (error) {

@@ -23,7 +23,7 @@ import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { passesRules, system, userOf } from '../plan/viewer/actor.ts'
 import { apiErrorOf, NotInPlan } from './errors.ts'
-import { type Acting, type Asked, InnerCall } from './inner-call.ts'
+import { type Acting, InnerCall, type InnerRequest } from './inner-call.ts'
 import { asSent } from './json.ts'
 
 /** The API for the user's code: calls the endpoints themselves, with an Actor. */
@@ -92,7 +92,7 @@ class EntityCalls {
     this.#plan = plan
   }
 
-  async #call(endpoint: EntityEndpoint, asked: Asked | (() => Asked)): Promise<unknown> {
+  async #call(endpoint: EntityEndpoint, asked: InnerRequest | (() => InnerRequest)): Promise<unknown> {
     const { value } = await answerOf(this.#acting, () => {
       refuseWrites(this.#acting, endpoint)
       const call = new InnerCall(this.#acting, endpoint.takes, typeof asked === 'function' ? asked() : asked)
@@ -160,7 +160,7 @@ function callServer(
   context: Context,
   acting: Acting,
   endpoint: ServerEndpoint,
-  asked: () => Asked,
+  asked: () => InnerRequest,
 ): Promise<CallResult> {
   return answerOf(acting, () => {
     refuseWrites(acting, endpoint)
@@ -173,7 +173,7 @@ function refuseWrites({ readsOnly }: Acting, { method }: Pick<ServerEndpoint, 'm
 }
 
 /** Formats options as in a URL: `true` is 1; `false` and `undefined` are left out. */
-function withQuery(options: object, equal: Record<string, string> = {}): Pick<Asked, 'query'> {
+function withQuery(options: object, equal: Record<string, string> = {}): Pick<InnerRequest, 'query'> {
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name, value]) => [name, value === true ? '1' : String(value)])

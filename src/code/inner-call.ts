@@ -15,7 +15,7 @@ export interface Acting {
 }
 
 /** The input of a call from the user's code. */
-export interface Asked {
+export interface InnerRequest {
   readonly id?: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: object
@@ -46,7 +46,7 @@ export class InnerCall implements Call {
   constructor(
     { caller, signal, depth }: Acting,
     takes: readonly string[],
-    { id = '', query, body = {}, version }: Asked,
+    { id = '', query, body = {}, version }: InnerRequest,
   ) {
     this.caller = caller
     this.id = id

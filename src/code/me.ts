@@ -1,4 +1,4 @@
-import { askedBy, type Context } from '../api/context.ts'
+import { type Context, callerParams } from '../api/context.ts'
 import { entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, system, userOf } from '../plan/viewer/actor.ts'
 
@@ -7,7 +7,7 @@ export async function meOf({ plans, store }: Context, actor: Actor): Promise<obj
   const user = userOf(actor)
   const plan = user && plans.get(user.entity)
   if (user === undefined || plan === undefined) return null
-  const [row] = await store.read(plan.view(system).lists.read, { ...askedBy(system), $id: user.id })
+  const [row] = await store.read(plan.view(system).lists.read, { ...callerParams(system), $id: user.id })
   const found = entityRow(row)
   return found === undefined ? null : { ...JSON.parse(found.json), type: plan.type.login?.userType }
 }

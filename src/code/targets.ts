@@ -1,4 +1,4 @@
-import { askedBy, type Context } from '../api/context.ts'
+import { type Context, callerParams } from '../api/context.ts'
 import type { Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { addReferenceError, dottedPath, memberId, type Values } from '../declare/values.ts'
@@ -15,7 +15,7 @@ export async function addDeadTargetErrors(
   for (const { path, target, id } of pointers(fields, values, '')) {
     const plan = context.plans.get(target)
     if (plan === undefined || errors.has(path)) continue
-    const [row] = await context.store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
+    const [row] = await context.store.read(plan.view(system).lists.read, { ...callerParams(system), $id: id })
     if (row === undefined) addReferenceError(errors, path, 'refers to nothing')
   }
 }

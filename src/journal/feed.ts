@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import { endColumns, type FeedPlan, followedColumns, soleColumns, windowColumns } from '../plan/past/feed.ts'
-import type { Soon } from '../soon.ts'
 import type { Bound } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
 import { CUT } from '../store/migration/metadata.ts'
@@ -14,7 +14,7 @@ const FIRST_WINDOW = 200
 const WINDOW = 5000
 const WINDOWS_MAX = 10
 /** How long to wait for running transactions to end; the shorter time is for callers that can do without it. */
-const PATIENCE_MS = 5000
+const SETTLE_TIMEOUT_MS = 5000
 const GLANCE_MS = 500
 const PAUSE_MS = 5
 
@@ -88,7 +88,7 @@ export class Feed {
 
   /** The current position. All later commits come after it, and at most the last few moments of earlier ones. */
   async now(): Promise<Position> {
-    const { incarnation, settled } = await this.#settledEnd(PATIENCE_MS)
+    const { incarnation, settled } = await this.#settledEnd(SETTLE_TIMEOUT_MS)
     if (settled === undefined)
       throw new Failure('unavailable', {
         cause: new Error('a transaction that writes to the journal does not end'),
@@ -101,7 +101,7 @@ export class Feed {
    * A position of a moment ago, for a caller that reads data now and follows changes afterwards: all later commits come
    * after it. Undefined if it takes too long to find one.
    */
-  recent(): Soon<Position | undefined> {
+  recent(): MaybePromise<Position | undefined> {
     const { recent } = this.#store
     if (recent !== undefined && this.#incarnation !== undefined) return positionAt(this.#incarnation, recent)
     // All concurrent callers share one query: right after a start there can be hundreds.
@@ -228,10 +228,10 @@ export class Feed {
     return { last: Number(rows[0]?.last ?? 0), incarnation: this.#incarnation, told }
   }
 
-  /** The end of the journal once all current entries are settled, or what is known of it after `patience` ms. */
-  async #settledEnd(patience: number): Promise<End & { readonly settled: number | undefined }> {
+  /** The end of the journal once all current entries are settled, or what is known of it after `timeoutMs`. */
+  async #settledEnd(timeoutMs: number): Promise<End & { readonly settled: number | undefined }> {
     const end = await this.#end()
-    for (const until = performance.now() + patience; ; ) {
+    for (const until = performance.now() + timeoutMs; ; ) {
       const settled = await this.#store.settled(end.last)
       if (settled === end.last || performance.now() > until) return { ...end, settled }
       await Bun.sleep(PAUSE_MS)

@@ -2,7 +2,7 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Feed } from '../journal/feed.ts'
 import { isPosition, type Position } from '../journal/position.ts'
-import { type Soon, whenThere } from '../soon.ts'
+import { type MaybePromise, whenResolved } from '../maybe-promise.ts'
 
 const FORM = /^(.+)-([0-9a-z]{1,13})$/
 
@@ -35,8 +35,8 @@ export class Positions {
   }
 
   /** The header of an answer whose data are read after this. None where the database does not tell how far it is. */
-  header(): Soon<Readonly<Record<string, string>>> {
-    return whenThere(this.#feed.recent(), (recent) => this.#headerOf(recent))
+  header(): MaybePromise<Readonly<Record<string, string>>> {
+    return whenResolved(this.#feed.recent(), (recent) => this.#headerOf(recent))
   }
 
   #headerOf(position: Position | undefined): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-import type { Soon } from '../soon.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { Work } from './act.ts'
 import type { Dialect, Params, Row } from './dialect.ts'
 import type { Structure } from './migration/structure.ts'
@@ -21,7 +21,7 @@ export interface Store {
   /** The secret, if there is one already. Also called before anything is created. */
   secret(): Promise<string | undefined>
   /** Reads; the result is there at once if the database does not make it wait. */
-  read(statement: Statement, params: Params): Soon<readonly Row[]>
+  read(statement: Statement, params: Params): MaybePromise<readonly Row[]>
   /**
    * Runs one transaction. When the promise is fulfilled with `done`, it is on disk. Nothing is written if the signal is
    * aborted before it begins, which is at least one turn of the event loop later.

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { fromSystem } from '../../src/api/once.ts'
+import { fromSystem } from '../../src/api/idempotency.ts'
 import { undo, undoOperation } from '../../src/api/past/undo.ts'
 import { Query } from '../../src/api/query.ts'
 import { app, entity, everyone, ref, text } from '../../src/takeback.ts'

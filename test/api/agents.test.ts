@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { fromSystem, performOnce } from '../../src/api/once.ts'
+import { fromSystem, performOnce } from '../../src/api/idempotency.ts'
 import { Failure } from '../../src/errors.ts'
 import { AgentCalls, declaration, hooked, stateOf, withPlan } from '../agents.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'

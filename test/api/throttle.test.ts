@@ -281,17 +281,17 @@ onEveryStore(
     test('that are kept under way without end keep nobody out', async () => {
       await join('held@example.com')
       const { throttle, store } = server.context
-      const trier = { account: accountOf('held@example.com'), address: '198.18.0.1', device: null }
+      const client = { account: accountOf('held@example.com'), address: '198.18.0.1', device: null }
       const { promise: held, resolve: release } = Promise.withResolvers<undefined>()
       const holders = Array.from({ length: 10 }, (_, at) =>
-        throttle.attempt({ ...trier, address: `198.18.1.${at}` }, () => held),
+        throttle.attempt({ ...client, address: `198.18.1.${at}` }, () => held),
       )
       await eventually(async () => {
         const rows = await server.query("SELECT id FROM takeback_attempts WHERE outcome = 'pending'")
         return rows.length === holders.length
       })
       const impatient = new Throttle(store, server.context.serviceTime, 50)
-      const attempt = () => impatient.attempt(trier, async () => 'in')
+      const attempt = () => impatient.attempt(client, async () => 'in')
       await expect(attempt()).rejects.toMatchObject({
         code: 'too_many_attempts',
         headers: { 'Retry-After': '1' },

@@ -10,8 +10,8 @@ import { SECRET } from '../webhook-receiver.ts'
  * Text columns of our own tables that name no Entity type, and why. A new one that names types has `names` in
  * `store/own.ts`; the column `entity` is recognised by its name.
  */
-// The keys of answers are hashes that include the caller's name: `knownBy` in `api/once.ts` also looks for the former
-// name.
+// The keys of answers are hashes that include the caller's name: `knownBy` in `api/idempotency.ts` also looks for the
+// former name.
 const NAMELESS: Readonly<Record<string, readonly string[]>> = {
   'a random id, a digest or a hash': [
     ...['journal', 'cleared', 'migrations', 'answers', 'notes', 'undone', 'purges', 'deliveries'].map(

@@ -21,7 +21,7 @@ export interface Identity {
 }
 
 /** The parameters with which a login through a provider was requested. */
-export interface LoginAsked {
+export interface ProviderLogin {
   readonly provider: string
   readonly returnTo: string
   /** The digest of the text that the code must be exchanged with (RFC 7636). */
@@ -35,8 +35,8 @@ export interface LoginAsked {
  * sent to a provider. `code`: it has come back. `slow_code`: the same, but there is a second factor to look for.
  */
 export interface Handoff {
-  readonly link: LoginAsked
-  readonly state: LoginAsked & {
+  readonly link: ProviderLogin
+  readonly state: ProviderLogin & {
     /** The user type that was requested. */
     readonly userType: string | null
     /** The digest of the cookie of the browser that started the login. */
@@ -47,7 +47,7 @@ export interface Handoff {
 }
 
 /** The payload of the code with which a browser comes back. */
-export interface ReturnedCode extends Pick<LoginAsked, 'challenge'> {
+export interface ReturnedCode extends Pick<ProviderLogin, 'challenge'> {
   readonly account: AccountName
   /** The identity to link to the account, if that was requested. */
   readonly identity: Identity | null

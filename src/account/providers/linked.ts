@@ -4,7 +4,7 @@ import { namedColumns } from '../../store/named-columns.ts'
 import { compile, param, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import type { Store } from '../../store/store.ts'
-import { ownerHold } from '../hold-owner.ts'
+import { ownerLock } from '../owner-lock.ts'
 import { type AccountName, type Identity, sha256 } from './handoffs.ts'
 
 /** An identity that is linked to an account. */
@@ -31,7 +31,7 @@ export class LinkedIdentities {
   readonly #list: Statement
   readonly #unset: Statement
   readonly #link: Step
-  readonly #hold: (entity: string) => Step
+  readonly #lock: (entity: string) => Step
   readonly #take: Step
   readonly #unlink: Readonly<Record<'any' | 'another', readonly Step[]>>
 
@@ -39,7 +39,7 @@ export class LinkedIdentities {
     const { dialect } = store
     const { placeholder } = dialect
     this.#store = store
-    this.#hold = ownerHold(dialect, '$entity_id')
+    this.#lock = ownerLock(dialect, '$entity_id')
     this.#find = compile(sql`SELECT "entity_id" FROM "takeback_identities" WHERE ${isIdentity}`, placeholder)
     this.#list = compile(
       sql`SELECT ${columns.sql} FROM "takeback_identities" WHERE ${ofAccount} ORDER BY "id"`,
@@ -87,7 +87,7 @@ export class LinkedIdentities {
 
   /** Steps that link an identity. Refused if the account is gone, or at `LINKING` if another one of its type has it. */
   linking(identity: Identity, account: AccountName): { steps: readonly Step[]; params: Params } {
-    const steps = [this.#hold(account.entity), this.#link]
+    const steps = [this.#lock(account.entity), this.#link]
     return { steps, params: identityParams(identity, account, null) }
   }
 

@@ -7,7 +7,7 @@ import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
 import { type Task, taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
-import { type Answer, askedBy, type Context, type KeptAnswer } from '../context.ts'
+import { type Answer, type Context, callerParams, type KeptAnswer } from '../context.ts'
 import { closedObject } from '../description.ts'
 import { takeText, takeTypes } from './login.ts'
 import { mailTask } from './mail-queue.ts'
@@ -94,8 +94,8 @@ export async function accountOfLink(
   token: string,
 ): Promise<Linked> {
   const { address } = request
-  const trier = { account: `link ${token}`, address, device: null, remembered: false }
-  const passed = await context.throttle.attempt(trier, () => findLinked(context, purposes, token))
+  const attempt = { account: `link ${token}`, address, device: null, remembered: false }
+  const passed = await context.throttle.attempt(attempt, () => findLinked(context, purposes, token))
   if (passed === undefined) throw new Failure('invalid_link')
   request.noteAccount(context.digestOf(passed.found.key))
   return passed.found
@@ -114,7 +114,7 @@ export async function findLinked(
   if (found === undefined || purpose === undefined || plan?.login === undefined) return undefined
   const { entity, id, bound, address } = found
   const actor: Actor = { kind: 'user', entity, id, admin: entity === context.model.admins }
-  const [row] = await context.store.read(plan.login.self, { ...askedBy(actor), $id: id })
+  const [row] = await context.store.read(plan.login.self, { ...callerParams(actor), $id: id })
   const self = row && plan.login.readSelf(row)
   if (self === undefined) return undefined
   const { key, hash, bound: present } = accountState(self)

@@ -2,7 +2,7 @@ import type { SessionOwner } from '../../account/sessions.ts'
 import { didYouMean } from '../../declare/closest.ts'
 import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import { type Caller, passesRules } from '../../plan/viewer/actor.ts'
-import { askedBy, type Context } from '../context.ts'
+import { type Context, callerParams } from '../context.ts'
 import { signedInUser } from './session.ts'
 import { ownerOf } from './sign-in.ts'
 
@@ -30,7 +30,9 @@ export async function chosenAccount(
   if (entity === undefined || id === undefined) return own
   const login = context.plans.get(entity)?.login
   const [row] =
-    login === undefined ? [] : await context.store.read(login.self, { ...askedBy(caller.actor), $id: id })
+    login === undefined
+      ? []
+      : await context.store.read(login.self, { ...callerParams(caller.actor), $id: id })
   if (login === undefined || row === undefined) throw new Failure('not_found')
   const { epoch } = login.readSelf(row)
   return { entity, id, epoch: Number(epoch), own: false, session: self.session.id }

@@ -11,10 +11,10 @@ import { taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
 import { type Answer, allow, type Context, type KeptAnswer, TRIES } from '../context.ts'
 import { addFaults, hashSecrets, refuseFaulty, refuseForbidden } from '../faults.ts'
-import { performOnce, replayOf } from '../once.ts'
+import { performOnce, replayOf } from '../idempotency.ts'
 import { perform } from '../perform.ts'
 import { bindDraft, draftOf, refuseProvided } from '../write/create.ts'
-import { askingOf, beforeCreate, hasHook } from '../write/hooks.ts'
+import { beforeCreate, hasHook, hookCallerOf } from '../write/hooks.ts'
 import { provideNew } from '../write/provide.ts'
 import { countMail, messageAnswer } from './account-link.ts'
 import { mailTask } from './mail-queue.ts'
@@ -34,7 +34,7 @@ export async function signUpConcealed(context: Context, plan: Plan, call: Call):
   const known = await replayOf(context, call)
   if (known !== undefined) return known
   const { body, sent } = hasHook(plan, 'create')
-    ? await beforeCreate(context, plan, askingOf(call), call.body)
+    ? await beforeCreate(context, plan, hookCallerOf(call), call.body)
     : { body: call.body, sent: undefined }
   await perform(context.store, checkSignUp(plan, { body, sent }), call.signal)
   // Sign-ups by the user's code are not counted: the code must limit them itself.

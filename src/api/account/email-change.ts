@@ -17,7 +17,7 @@ import { refuseUnchangeable } from '../live.ts'
 import { annotated } from '../notes.ts'
 import { perform, withSteps } from '../perform.ts'
 import { Query } from '../query.ts'
-import { askingOf, beforeUpdate, hasHook } from '../write/hooks.ts'
+import { beforeUpdate, hasHook, hookCallerOf } from '../write/hooks.ts'
 import { update } from '../write/update.ts'
 import {
   accountOfLink,
@@ -112,7 +112,7 @@ async function changeByLink(
 ): Promise<string> {
   const entity = plan.type.name
   const when = { ifMatch: `|${version}|` }
-  const asking = askingOf({ caller: { actor, session: undefined, expired: false } })
+  const asking = hookCallerOf({ caller: { actor, session: undefined, expired: false } })
   const { body, own } = hasHook(plan, 'update')
     ? await beforeUpdate(context, plan, asking, { id, body: { email: address }, when })
     : { body: { email: address }, own: undefined }

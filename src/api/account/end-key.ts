@@ -4,12 +4,19 @@ import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { runOnce } from '../once.ts'
-import { type ASKED, matchingOperations, parseAsked, runUndo, undoing, undone } from '../past/undo.ts'
+import { runOnce } from '../idempotency.ts'
+import {
+  matchingOperations,
+  parseUndo,
+  runUndo,
+  type UNDO_PARAMETERS,
+  undoing,
+  undone,
+} from '../past/undo.ts'
 import { parseFlag, parseTime } from '../query.ts'
 import { keyFor, ofKeys, sampleKey, shownKey } from './keys.ts'
 
-type EndCall = Call<'undo' | 'since' | (typeof ASKED)[number]>
+type EndCall = Call<'undo' | 'since' | (typeof UNDO_PARAMETERS)[number]>
 
 /**
  * `DELETE /api/auth/keys/<id>/`: ends the key. With `undo=1` it also takes back what the key has done, in the same
@@ -19,7 +26,7 @@ async function endKey(context: Context, call: EndCall): Promise<Answer> {
   const since = parseEnding(call)
   const { id } = await keyFor(context, call.caller.actor, call.id)
   if (since === undefined) return runOnce(context, call, () => endOnly(context, call, id))
-  const asked = parseAsked(call, call.query, [])
+  const asked = parseUndo(call, call.query, [])
   const answer = await runUndo(context, call, asked, {
     whole: true,
     *which(): Act<{ operations: readonly string[]; foreign: boolean }> {

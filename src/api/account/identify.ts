@@ -73,7 +73,7 @@ export class Identities {
   }
 
   /** Returns the caller of a token if the cache has them. */
-  recall(token: string): Caller | undefined {
+  cached(token: string): Caller | undefined {
     const known = this.#known.get(token)
     if (known === undefined) return undefined
     if (known.age === this.#age && known.until > performance.now()) return known.caller

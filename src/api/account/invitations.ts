@@ -4,7 +4,7 @@ import { addError, type Errors, invalid, invalidAt } from '../../errors.ts'
 import { parseUserName, system } from '../../plan/viewer/actor.ts'
 import { taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
-import { type Answer, askedBy, type Context } from '../context.ts'
+import { type Answer, type Context, callerParams } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { limitOf } from '../read/list.ts'
@@ -19,7 +19,7 @@ async function listInvitations(context: Context, { query }: Call<'limit' | 'curs
   const limit = limitOf(given.limit, errors)
   const after = openUserCursor(given.cursor, errors)
   if (errors.size > 0) throw invalid(errors)
-  const found = await context.invitations.behind(after, limit + 1)
+  const found = await context.invitations.after(after, limit + 1)
   const shown = found.slice(0, limit)
   const states = await Promise.all(shown.map((one) => stateIfOpen(context, one)))
   const data = shown.flatMap((one, at) => {
@@ -45,7 +45,7 @@ async function stateIfOpen(
 ): Promise<AccountState | undefined> {
   const login = plans.get(invitation.entity)?.login
   const [row] =
-    login === undefined ? [] : await store.read(login.self, { ...askedBy(system), $id: invitation.id })
+    login === undefined ? [] : await store.read(login.self, { ...callerParams(system), $id: invitation.id })
   if (login === undefined || row === undefined) return undefined
   const state = accountState(login.readSelf(row))
   return isInvitationOpen(invitation, state) ? state : undefined

@@ -6,11 +6,11 @@ import { isAgent, system } from '../../plan/viewer/actor.ts'
 import { type Act, read, write } from '../../store/act.ts'
 import { taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
-import { type Answer, allow, askedBy, type Context, type KeptAnswer, signInFirst } from '../context.ts'
-import { replayOf } from '../once.ts'
+import { type Answer, allow, type Context, callerParams, type KeptAnswer, signInFirst } from '../context.ts'
+import { replayOf } from '../idempotency.ts'
 import type { Query } from '../query.ts'
 import { create } from '../write/create.ts'
-import { askingOf, beforeCreate, hasHook } from '../write/hooks.ts'
+import { beforeCreate, hasHook, hookCallerOf } from '../write/hooks.ts'
 import { transactPlanned } from '../write/planned.ts'
 import { mailInTurn } from './mail-queue.ts'
 
@@ -33,7 +33,7 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
   if (known !== undefined) return known
   const whole = { ...call.body, password: randomBytes(PASSWORD_BYTES).toString('base64url') }
   const { body, sent } = hooked
-    ? await beforeCreate(context, plan, askingOf(call), whole)
+    ? await beforeCreate(context, plan, hookCallerOf(call), whole)
     : { body: whole, sent: undefined }
   const answer = await transactPlanned(context, call, () =>
     inviting(context, plan, create(plan, actor, body, { sent })),
@@ -47,7 +47,7 @@ function* inviting(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<Kept
   const answer = yield* act
   const { type, login } = plan
   for (const [, id] of answer.shows) {
-    const [row] = login === undefined ? [] : yield* read(login.self, { ...askedBy(system), $id: id })
+    const [row] = login === undefined ? [] : yield* read(login.self, { ...callerParams(system), $id: id })
     if (login === undefined || row === undefined) continue
     const { key, bound } = accountState(login.readSelf(row))
     const account = { entity: type.name, id }

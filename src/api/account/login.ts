@@ -21,8 +21,8 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   request.noteAccount(context.digestOf(account))
   const { address, device, signal } = request
   let unverified = false
-  const triers = types.map((type) => ({ account: loginAccount(type, account), address, device }))
-  const passed = await context.throttle.attemptEach(triers, async (at, isRight) => {
+  const attempts = types.map((type) => ({ account: loginAccount(type, account), address, device }))
+  const passed = await context.throttle.attemptEach(attempts, async (at, isRight) => {
     const asked = { key: account, password, type: types[at] }
     const { user, isTried } = await verifyInLane(signal, (verify) => findMember(context, asked, verify))
     unverified ||= isTried

@@ -11,7 +11,7 @@ import { system } from '../../plan/viewer/actor.ts'
 import type { Store } from '../../store/store.ts'
 import { refuseDropped } from '../../work/job.ts'
 import type { Queue, Task, TaskJob } from '../../work/queues.ts'
-import { askedBy, type Context } from '../context.ts'
+import { type Context, callerParams } from '../context.ts'
 import { isVerified } from './verified.ts'
 
 const QUEUE = 'mail'
@@ -181,7 +181,7 @@ async function accountOf(context: Context, payload: Payload): Promise<Account | 
   const plan = context.plans.get(payload.entity)
   const id = 'id' in payload ? payload.id : await createdBy(context, payload)
   if (plan?.login === undefined || id === undefined) return undefined
-  const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
+  const [row] = await context.store.read(plan.login.self, { ...callerParams(system), $id: id })
   if (row === undefined) return undefined
   const self = plan.login.readSelf(row)
   return { plan, id, email: String(self.email), ...accountState(self) }
@@ -212,7 +212,7 @@ async function ownText(
 ): Promise<MailText> {
   const make = model.mail.texts.get(kind)
   if (make === undefined) return defaultText(kind, link)
-  const [row] = await store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
+  const [row] = await store.read(plan.view(system).lists.read, { ...callerParams(system), $id: id })
   const user = { ...JSON.parse(entityRow(row)?.json ?? '{}'), type: plan.type.login?.userType }
   return checkedText(await make({ user, link }), kind)
 }

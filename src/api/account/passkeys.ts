@@ -121,8 +121,8 @@ export async function logInByPasskey(context: Context, call: Call): Promise<Answ
   // A signature cannot be guessed. But verifying takes work, so whoever sends wrong ones must wait.
   const account = `passkey ${sent.id}`
   call.noteAccount(context.digestOf(account))
-  const trier = { account, address: call.address, device: null, remembered: false }
-  const passed = await context.throttle.attempt(trier, () => ownerOfPasskey(context, sent))
+  const attempt = { account, address: call.address, device: null, remembered: false }
+  const passed = await context.throttle.attempt(attempt, () => ownerOfPasskey(context, sent))
   if (passed === undefined) throw new Failure('passkey_failed')
   call.noteAccount(context.digestOf(passed.found.key))
   return startSession(context, passed.found, 'passkey', call)

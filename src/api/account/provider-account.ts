@@ -10,10 +10,10 @@ import { memberColumns } from '../../plan/read/login.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import { nobody, system } from '../../plan/viewer/actor.ts'
 import { type Act, read, write } from '../../store/act.ts'
-import { askedBy, type Context, type KeptAnswer } from '../context.ts'
+import { type Context, callerParams, type KeptAnswer } from '../context.ts'
 import { transact } from '../perform.ts'
 import { create } from '../write/create.ts'
-import { askingOf, beforeCreate, hasHook } from '../write/hooks.ts'
+import { beforeCreate, hasHook, hookCallerOf } from '../write/hooks.ts'
 import { anonymous } from './identify.ts'
 import { PASSWORD_BYTES } from './invite.ts'
 import { takeTypes } from './login.ts'
@@ -116,7 +116,7 @@ async function signUpBy(
   const whole = { ...(await fieldsFrom(plan, arrival)), email: claims.email, password }
   try {
     const { body, sent } = hasHook(plan, 'create')
-      ? await beforeCreate(context, plan, askingOf({ caller: anonymous }), whole)
+      ? await beforeCreate(context, plan, hookCallerOf({ caller: anonymous }), whole)
       : { body: whole, sent: undefined }
     const made = () => create(plan, nobody, body, { sent, proved: claims.emailVerified })
     const act = claims.emailVerified ? () => vouching(context, plan, made()) : made
@@ -136,7 +136,8 @@ function* withIdentity(
 ): Act<AccountName> {
   const { shows } = yield* act
   const [[entity, id] = [plan.type.name, 0]] = shows
-  const [row] = plan.login === undefined ? [] : yield* read(plan.login.self, { ...askedBy(system), $id: id })
+  const [row] =
+    plan.login === undefined ? [] : yield* read(plan.login.self, { ...callerParams(system), $id: id })
   const hash = row === undefined ? '' : String(plan.login?.readSelf(row).hash)
   const { step, params } = context.linked.making(identity, { entity, id }, { hash, former })
   const { done } = yield* write([step], params)

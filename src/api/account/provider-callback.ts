@@ -23,8 +23,8 @@ async function comeBack(context: Context, call: Returned): Promise<Answer> {
   for (const [name, value] of Object.entries(known)) query.set(name, value)
   const { state = '' } = known
   const { address } = call
-  const trier = { account: `state ${state}`, address, device: null, remembered: false }
-  const began = await context.throttle.attempt(trier, () => beganIn(context, provider, call, state))
+  const attempt = { account: `state ${state}`, address, device: null, remembered: false }
+  const began = await context.throttle.attempt(attempt, () => beganIn(context, provider, call, state))
   if (began === undefined) throw new Failure('login_expired')
   const { found } = began
   try {

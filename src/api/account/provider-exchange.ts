@@ -47,8 +47,8 @@ export async function takeCode(
   errors: Errors = new Map(),
 ): Promise<TakenCode> {
   const { code, verifier } = parseCode(body as Record<string, unknown>, errors)
-  const trier = { account: `code ${code}`, address, device: null, remembered: false }
-  const passed = await context.throttle.attempt(trier, async (): Promise<TakenCode | undefined> => {
+  const attempt = { account: `code ${code}`, address, device: null, remembered: false }
+  const passed = await context.throttle.attempt(attempt, async (): Promise<TakenCode | undefined> => {
     for (const kind of ['code', 'slow_code'] as const) {
       const found = await context.handoffs.find(kind, code)
       if (found !== undefined) return isFor(found, verifier) ? { kind, code, found } : undefined

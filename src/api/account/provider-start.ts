@@ -1,4 +1,4 @@
-import type { Handoff, LoginAsked } from '../../account/providers/handoffs.ts'
+import type { Handoff, ProviderLogin } from '../../account/providers/handoffs.ts'
 import { randomText, sha256 } from '../../account/providers/handoffs.ts'
 import type { LoginChecks, OpenIdProvider } from '../../account/providers/openid.ts'
 import { budget } from '../../budget.ts'
@@ -40,17 +40,17 @@ type Start = Call<'return_to' | 'user_type' | 'code_challenge' | 'link'>
 
 /** `GET /api/auth/providers/<name>/start`: sends a browser to the provider. */
 async function start(context: Context, call: Start): Promise<Answer> {
-  const { provider, asked } = await askedIn(context, call)
+  const { provider, asked: login } = await parseStart(context, call)
   const known = call.cookie(cookieName(context))
   // One cookie for all windows of a browser: a second login must not end the first.
   const browser = known !== null && /^[\w-]{43}$/.test(known) ? known : randomText()
   const state = randomText()
   const url = await provider.startUrl(loginChecks(context, state))
-  await context.handoffs.make('state', { ...asked, browser: sha256(browser) }, state)
+  await context.handoffs.make('state', { ...login, browser: sha256(browser) }, state)
   return { status: 303, headers: { Location: url, 'Set-Cookie': cookieOf(context, browser) } }
 }
 
-async function askedIn(
+async function parseStart(
   context: Context,
   { query, params }: Start,
 ): Promise<{ provider: OpenIdProvider; asked: Omit<Handoff['state'], 'browser'> }> {
@@ -76,7 +76,7 @@ export function parseReturn(
   { settings }: Context,
   given: { readonly return_to?: unknown; readonly code_challenge?: unknown },
   errors: Errors,
-): Pick<LoginAsked, 'returnTo' | 'challenge'> {
+): Pick<ProviderLogin, 'returnTo' | 'challenge'> {
   const { return_to: to = settings.mail.appUrl, code_challenge: challenge } = given
   const url = typeof to === 'string' && URL.canParse(to) ? new URL(to) : undefined
   if (to === undefined) addError(errors, 'return_to', 'is required')

@@ -62,13 +62,13 @@ export async function judgeCode<T>(
   judge: () => Promise<T | false | undefined>,
 ): Promise<T> {
   // Has its own account and address: the surrounding login is pending, and the two would wait for each other.
-  const trier = {
+  const attempt = {
     account: codeAccount(owner),
     address: `code ${address}`,
     device: null,
     remembered: false,
   }
-  const passed = await throttle.attempt(trier, async () => (await judge()) || undefined)
+  const passed = await throttle.attempt(attempt, async () => (await judge()) || undefined)
   if (passed === undefined) throw new Failure('second_factor_failed')
   return passed.found
 }

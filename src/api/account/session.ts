@@ -11,7 +11,7 @@ import { type Caller, type KeyActor, type Session, system, userOf } from '../../
 import { type Act, write } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
 import type { Step } from '../../store/step.ts'
-import { type Answer, askedBy, type Context, operationOf, signInFirst, TRIES } from '../context.ts'
+import { type Answer, type Context, callerParams, operationOf, signInFirst, TRIES } from '../context.ts'
 import { refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { addPasswordErrors, hashSecrets } from '../faults.ts'
@@ -46,7 +46,7 @@ export async function signedInUser(context: Context, { actor, session }: Caller)
   const plan = context.plans.get(user.entity)
   const login = plan?.login
   const [row] =
-    login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: user.id })
+    login === undefined ? [] : await context.store.read(login.self, { ...callerParams(actor), $id: user.id })
   if (plan === undefined || login === undefined || row === undefined) throw badToken()
   const self = login.readSelf(row)
   // Checks the token's own epoch: an ended token must not be exchanged for a valid one.
@@ -133,7 +133,7 @@ export async function changePassword(
   )
   if (!done) throw badToken()
   context.identities.forget()
-  const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
+  const [row] = await context.store.read(self.login.self, { ...callerParams(caller.actor), $id: self.id })
   const json = row === undefined ? self.json : String(self.login.readSelf(row).json)
   const next = {
     ...self,

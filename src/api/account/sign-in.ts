@@ -3,7 +3,7 @@ import { expiryOf } from '../../account/temporary.ts'
 import { newSession } from '../../account/tokens.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Actor, Session } from '../../plan/viewer/actor.ts'
-import { type Answer, askedBy, type Context } from '../context.ts'
+import { type Answer, type Context, callerParams } from '../context.ts'
 import { refTo, type Success } from '../description.ts'
 import { isVerified, refuseUnverified } from './verified.ts'
 
@@ -93,7 +93,7 @@ export async function selfOf(
 ): Promise<(Pick<Proven, 'epoch' | 'json' | 'passwordExpiry'> & { key: string }) | undefined> {
   if (login === undefined) return undefined
   const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
-  const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
+  const [row] = await context.store.read(login.self, { ...callerParams(actor), $id: id })
   if (row === undefined) return undefined
   const self = login.readSelf(row)
   const { epoch, json, key } = self

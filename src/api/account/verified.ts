@@ -4,12 +4,12 @@ import { system } from '../../plan/viewer/actor.ts'
 import { type Act, read, write } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
 import type { Step } from '../../store/step.ts'
-import { askedBy, type Context, type KeptAnswer } from '../context.ts'
+import { type Context, callerParams, type KeptAnswer } from '../context.ts'
 
 /** Whether the e-mail address of a user was proved; true if their type does not require it. */
 export async function isVerified(context: Context, plan: Plan, id: number): Promise<boolean> {
   if (plan.login === undefined || plan.type.login?.verify !== true) return true
-  const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
+  const [row] = await context.store.read(plan.login.self, { ...callerParams(system), $id: id })
   const key = row && plan.login.readSelf(row).key
   return key != null && context.verified.has({ entity: plan.type.name, id, key: String(key) })
 }
@@ -51,7 +51,7 @@ export function* vouching(context: Context, plan: Plan, act: Act<KeptAnswer>): A
 
 function* vouchFor(context: Context, plan: Plan, id: number): Act<void> {
   if (plan.login === undefined) return
-  const [row] = yield* read(plan.login.self, { ...askedBy(system), $id: id })
+  const [row] = yield* read(plan.login.self, { ...callerParams(system), $id: id })
   if (row === undefined) return
   const { steps, params } = markingVerified(context, plan, { id, key: String(plan.login.readSelf(row).key) })
   if (steps.length > 0) yield* write(steps, params)

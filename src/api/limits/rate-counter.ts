@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import type { Standing, TokenBucket } from './token-bucket.ts'
+import type { RateLimitStatus, TokenBucket } from './token-bucket.ts'
 
 interface Entry {
   fullAt: number
@@ -27,13 +27,13 @@ export class RateCounter {
   }
 
   /** Takes a token. Throws if none is left. */
-  take(key: string, now: number): Standing {
+  take(key: string, now: number): RateLimitStatus {
     const entry = this.#entries.get(key) ?? this.#add(key, now)
     const next = this.bucket.taken(entry.fullAt, now)
     if (next === undefined) throw this.bucket.refusal(entry.fullAt, now)
     entry.fullAt = next
     if (entry.count++ === 0) this.#touched.push(key)
-    return this.bucket.standing(next, now)
+    return this.bucket.status(next, now)
   }
 
   #add(key: string, now: number): Entry {

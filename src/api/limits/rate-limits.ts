@@ -6,7 +6,7 @@ import type { Recurring } from '../../work/recurring.ts'
 import { OpenStreams } from './open-streams.ts'
 import { RateCounter } from './rate-counter.ts'
 import { compileRates, type RatesPlan } from './rate-statements.ts'
-import { type Standing, TokenBucket } from './token-bucket.ts'
+import { type RateLimitStatus, TokenBucket } from './token-bucket.ts'
 
 const EXCHANGE_MS = 1000
 const CLEAR_MS = 10 * 60_000
@@ -61,7 +61,7 @@ export class RateLimits {
   }
 
   /** Counts a request. Throws if nothing is left. Returns undefined if there is no such limit. */
-  count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): Standing | undefined {
+  count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): RateLimitStatus | undefined {
     return this.#counters[kind]?.[whose].take(key, performance.now())
   }
 
@@ -69,14 +69,14 @@ export class RateLimits {
   async signUp(
     address: string,
     { count: all, counted }: { count: number; counted: number },
-  ): Promise<Standing | undefined> {
+  ): Promise<RateLimitStatus | undefined> {
     const bucket = this.#signUps
     if (bucket === undefined) return undefined
     if (all > bucket.burst)
       throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are allowed at once`)
     const count = all - counted
     const outcome = await this.#take(bucket, address, count)
-    if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), 0)
+    if (outcome.done) return bucket.status(Number(outcome.rows[0]?.[0]), 0)
     const [row] = await this.#store.read(this.#plan.find, { $key: keyIn(bucket, address) })
     throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
   }

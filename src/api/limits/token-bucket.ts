@@ -2,7 +2,7 @@ import type { Rate } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 
 /** What is left of a rate limit, for the headers of an answer. */
-export interface Standing {
+export interface RateLimitStatus {
   /** The header `RateLimit-Policy`. */
   readonly policy: string
   /** The header `RateLimit`. */
@@ -37,7 +37,7 @@ export class TokenBucket {
     return next > now + this.window + this.cost / 1000 ? undefined : next
   }
 
-  standing(fullAt: number, now: number): Standing {
+  status(fullAt: number, now: number): RateLimitStatus {
     const owed = Math.max(0, fullAt - now)
     const left = Math.max(0, Math.floor((this.window - owed) / this.cost + 0.001))
     return { policy: this.policy, state: `"${this.name}";r=${left};t=${secondsOf(owed)}` }
@@ -45,7 +45,7 @@ export class TokenBucket {
 
   refusal(fullAt: number, now: number, count = 1): Failure {
     const wait = fullAt + count * this.cost - this.window - now
-    const { policy, state } = this.standing(fullAt, now)
+    const { policy, state } = this.status(fullAt, now)
     return new Failure('rate_limited', {
       headers: {
         'Retry-After': String(Math.max(1, secondsOf(wait))),

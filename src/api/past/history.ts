@@ -7,7 +7,7 @@ import type { Plan } from '../../plan/compile.ts'
 import { pageColumns, type versionColumns } from '../../plan/past/history.ts'
 import { entityState } from '../../plan/view/entity-row.ts'
 import { type Actor, actorName, system } from '../../plan/viewer/actor.ts'
-import { type Answer, allow, allowed, askedBy, type Context, refusal } from '../context.ts'
+import { type Answer, allow, allowed, type Context, callerParams, refusal } from '../context.ts'
 import { refTo } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
@@ -91,7 +91,7 @@ async function changesIn(
 /** The history of a deleted Entity is for callers who may restore it; of a purged one, for those who may purge. */
 async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
   const { state: statement, may } = plan.view(actor)
-  const [row] = await context.store.read(statement, { ...askedBy(actor), $id: id })
+  const [row] = await context.store.read(statement, { ...callerParams(actor), $id: id })
   const state = entityState(row)
   if (state === undefined) {
     if (may.purge !== yes) throw new Failure('not_found')

@@ -15,8 +15,8 @@ import { type SecretPast, sealReplaced, secretsOf } from '../account/secrets.ts'
 import {
   allow,
   allowed,
-  askedBy,
   type Context,
+  callerParams,
   entityAnswer,
   isMatch,
   type KeptAnswer,
@@ -151,7 +151,7 @@ class Revert {
     const { viewer, disclosure } = this.#plan.view(this.#actor)
     const conflicts: Conflicts = new Map()
     for (const statement of amend.obstacles(groups, viewer))
-      for (const found of yield* read(statement, { ...params, ...askedBy(this.#actor) }))
+      for (const found of yield* read(statement, { ...params, ...callerParams(this.#actor) }))
         addSentences(conflicts, `${this.#plan.type.name}/${id}`, [
           explainObstacle(amend.obstacleOf(found), disclosure),
         ])
@@ -161,7 +161,7 @@ class Revert {
 
 /** Returns the whole Entity with its hidden fields, if the caller may see it and its history. */
 function* whole(plan: Plan, actor: Actor, id: number): Act<EntityState> {
-  const params = { ...askedBy(actor), $id: id }
+  const params = { ...callerParams(actor), $id: id }
   const seen = yield* stateOf(plan.view(actor), params)
   if (seen === undefined || seen.deletion !== null) throw new Failure('not_found')
   allowed(plan, 'history', actor, seen)

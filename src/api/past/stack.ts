@@ -9,8 +9,8 @@ import { type Act, read, write } from '../../store/act.ts'
 import {
   type Answer,
   allowed,
-  askedBy,
   type Context,
+  callerParams,
   isMatch,
   type KeptAnswer,
   operationOf,
@@ -23,15 +23,15 @@ import {
 import { refTo } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
+import { type IdempotentRequest, transactOnce } from '../idempotency.ts'
 import { undoneParams } from '../notes.ts'
-import { type Repeatable, transactOnce } from '../once.ts'
 import { writing } from '../parameters.ts'
 import { Query } from '../query.ts'
 import { runPlanned } from '../write/planned.ts'
 import { undoAnswer } from '../write/preview.ts'
 import { remove, removeEntity } from '../write/remove.ts'
 import { MovedOn, type TakenBack, takeBack } from './take-back.ts'
-import { ASKED, type AskedQuery, parseAsked, type UndoRequest, undone } from './undo.ts'
+import { parseUndo, UNDO_PARAMETERS, type UndoQuery, type UndoRequest, undone } from './undo.ts'
 
 /** The direction of a step through the changes of an Entity. */
 export type StackWay = 'undo' | 'redo'
@@ -46,27 +46,29 @@ interface VersionStep extends StackChange {
 }
 
 /** Without parameters for several changes: there is only one. */
-const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts' && name !== 'with_effects')
+const PARAMETERS_OF_ONE = UNDO_PARAMETERS.filter(
+  (name) => name !== 'skip_conflicts' && name !== 'with_effects',
+)
 
-interface Asking {
+interface StackRequest {
   readonly way: StackWay
   readonly id: number
   readonly when: Preconditions
-  readonly query: AskedQuery
+  readonly query: UndoQuery
 }
 
 /** `POST /api/<entity>/<id>/undo/` and `…/redo/`: takes back one change, or makes it again. */
 export function takeOneBack(
   context: Context,
   plan: Plan,
-  request: Repeatable,
-  { way, id, when, query }: Asking,
+  request: IdempotentRequest,
+  { way, id, when, query }: StackRequest,
 ): Promise<Answer> {
   const { actor } = request.caller
-  const asked = parseAsked(request, query, ASKED_OF_ONE)
-  const make = () => takeStep(context, plan, actor, { way, id, when, asked })
-  return asked.dryRun || asked.plan !== undefined
-    ? runPlanned(context, request, asked, make)
+  const options = parseUndo(request, query, PARAMETERS_OF_ONE)
+  const make = () => takeStep(context, plan, actor, { way, id, when, asked: options })
+  return options.dryRun || options.plan !== undefined
+    ? runPlanned(context, request, options, make)
     : transactOnce(context, request, make)
 }
 
@@ -74,7 +76,7 @@ function* takeStep(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { way, id, when, asked }: { way: StackWay; id: number; when: Preconditions; asked: UndoRequest },
+  { way, id, when, asked: options }: { way: StackWay; id: number; when: Preconditions; asked: UndoRequest },
 ): Act<KeptAnswer> {
   for (let tries = 0; tries < TRIES; tries++) {
     const { version } = yield* seen(plan, actor, id)
@@ -85,9 +87,9 @@ function* takeStep(
       for (let depth = 1; depth <= stack.length; depth++) {
         const steps = stack.slice(-depth)
         if (!steps.every(isKnown)) break
-        const taken = yield* reverseSteps(context, plan, actor, { id, version, steps, asked })
+        const taken = yield* reverseSteps(context, plan, actor, { id, version, steps, asked: options })
         if (taken.operation === null && taken.skipped.size === 0) continue
-        const { dryRun, plan: token, offset } = asked
+        const { dryRun, plan: token, offset } = options
         const undone = steps.map(({ operation }) => operation)
         return yield* undoAnswer(context, actor, { taken, undone, dryRun, plan: token, offset })
       }
@@ -104,7 +106,7 @@ function* takeStep(
 
 /** Returns the Entity if the caller may see its history. A deleted one is only for callers who may restore it. */
 function* seen(plan: Plan, actor: Actor, id: number): Act<EntityState> {
-  const found = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
+  const found = yield* stateOf(plan.view(actor), { ...callerParams(actor), $id: id })
   const state = allowed(plan, 'history', actor, found)
   if (state.deletion !== null && !state.may('restore')) throw refusal(plan, 'restore', actor, false)
   return state
@@ -169,7 +171,7 @@ function* reverseSteps(
     id,
     version,
     steps,
-    asked,
+    asked: options,
   }: { id: number; version: number; steps: readonly VersionStep[]; asked: UndoRequest },
 ): Act<TakenBack> {
   const [taken] = steps
@@ -182,13 +184,13 @@ function* reverseSteps(
     return yield* takeBack(context, actor, {
       operations,
       skipConflicts: false,
-      with: asked.with,
+      with: options.with,
       foreign: false,
       only: { entity: plan.type.name, id, version },
     })
   const own = operationOf(actor)
   const flags: [string, string][] = restores ? [['restore', '1']] : []
-  if (asked.with.has('targets')) flags.push(['with', 'targets'])
+  if (options.with.has('targets')) flags.push(['with', 'targets'])
   const query = new Query(flags, removeEntity.takes)
   yield* remove(context, plan, actor, {
     id,

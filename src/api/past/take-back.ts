@@ -26,7 +26,7 @@ import { LAST_ADMIN } from '../../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../../store/act.ts'
 import type { Params, Row } from '../../store/dialect.ts'
 import { replacedBy, sealReplaced, secretsOf } from '../account/secrets.ts'
-import { askedBy, type Context, operationOf, TRIES } from '../context.ts'
+import { type Context, callerParams, operationOf, TRIES } from '../context.ts'
 import { knowledgeOf } from '../knowledge.ts'
 import { undoneParams } from '../notes.ts'
 import { Dependents } from '../write/dependents.ts'
@@ -37,7 +37,7 @@ import { statesOf } from './states.ts'
 /** What else an undo may do to remove obstacles. */
 export type With = 'targets' | 'dependents'
 
-export interface Wanted {
+export interface TakeBackRequest {
   /** The operations to take back. */
   readonly operations: readonly string[]
   readonly skipConflicts: boolean
@@ -71,7 +71,7 @@ interface TouchedNow {
 }
 
 /** The obstacles to an undo. */
-interface StandingAgainst {
+interface UndoObstacles {
   readonly conflicts: Conflicts
   /** The Entities for which a rule is the only obstacle. */
   readonly forbidden: ReadonlySet<string>
@@ -81,8 +81,8 @@ interface StandingAgainst {
  * Reads what the operations have changed, computes the reversal, and writes it as one operation. Entities that have
  * changed meanwhile are read again.
  */
-export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<TakenBack> {
-  const work = new TakeBack(context, actor, wanted)
+export function* takeBack(context: Context, actor: Actor, request: TakeBackRequest): Act<TakenBack> {
+  const work = new TakeBack(context, actor, request)
   for (let tries = 0, rounds = 0; tries < TRIES && rounds < budget.undoSkips; ) {
     const outcome = yield* work.attempt()
     if (typeof outcome === 'object') return outcome
@@ -95,7 +95,7 @@ export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<T
 class TakeBack {
   readonly #context: Context
   readonly #actor: Actor
-  readonly #wanted: Wanted
+  readonly #request: TakeBackRequest
   readonly #view: Pick<View, 'viewer' | 'disclosure'>
   readonly #operation: Params & { $operation: string }
   readonly #skipped: Conflicts = new Map()
@@ -107,10 +107,10 @@ class TakeBack {
   /** Whether targets were restored before the rest. */
   #began = false
 
-  constructor(context: Context, actor: Actor, wanted: Wanted) {
+  constructor(context: Context, actor: Actor, request: TakeBackRequest) {
     this.#context = context
     this.#actor = actor
-    this.#wanted = wanted
+    this.#request = request
     this.#operation = operationOf(actor)
     const [plan] = context.plans.values()
     if (plan === undefined) throw new Failure('not_found')
@@ -120,9 +120,9 @@ class TakeBack {
   /** `moved`: others have changed an Entity. `again`: there is more to do. */
   *attempt(): Act<TakenBack | 'moved' | 'again'> {
     const found = yield* this.#look()
-    if (this.#wanted.foreign) yield* this.#refuseForeign(found)
+    if (this.#request.foreign) yield* this.#refuseForeign(found)
     const against = yield* this.#conflictsOf(found)
-    if (against.conflicts.size > 0 && this.#wanted.skipConflicts) {
+    if (against.conflicts.size > 0 && this.#request.skipConflicts) {
       this.#skip(against.conflicts)
       return 'again'
     }
@@ -133,7 +133,7 @@ class TakeBack {
       return yield* this.#done(found.reversals, this.#began)
     const groups = groupsOf(reversals)
     if (against.conflicts.size === 0) {
-      const { steps, params } = this.#context.amend.steps(groups, this.#wanted.operations, this.#view.viewer)
+      const { steps, params } = this.#context.amend.steps(groups, this.#request.operations, this.#view.viewer)
       const seals = sealReplaced(this.#context, reversals)
       const outcome = yield* write([...steps, ...seals.steps, this.#context.notes.undo], {
         ...params,
@@ -181,10 +181,10 @@ class TakeBack {
   /** Finds what was changed and is not skipped: its reversal, or why that is no longer known. */
   *#look(): Act<TouchedNow> {
     const { plans, operations } = this.#context
-    const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
+    const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#request.operations) })
     const found = touchedBy(rows, this.#context.upcasterOf).filter((one) => this.#isWanted(one))
     const known = yield* statesOf(this.#context, found)
-    const { only } = this.#wanted
+    const { only } = this.#request
     // A target that was restored before the rest may have restored it too.
     if (
       only !== undefined &&
@@ -218,7 +218,7 @@ class TakeBack {
   }
 
   #isWanted({ entity, id }: Touched): boolean {
-    const { only } = this.#wanted
+    const { only } = this.#request
     if (only !== undefined && (only.entity !== entity || only.id !== id)) return false
     return !this.#skipped.has(`${entity}/${id}`)
   }
@@ -267,7 +267,7 @@ class TakeBack {
   }
 
   /** Finds values that others have changed since, and versions that are lost. */
-  *#conflictsOf({ reversals, lost }: TouchedNow): Act<StandingAgainst> {
+  *#conflictsOf({ reversals, lost }: TouchedNow): Act<UndoObstacles> {
     const conflicts: Conflicts = new Map()
     const forbidden = new Set<string>()
     for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
@@ -307,7 +307,7 @@ class TakeBack {
       $id: amendment.id,
       $version: first,
     })
-    const undone = new Set(this.#wanted.operations)
+    const undone = new Set(this.#request.operations)
     return explainConflicts(plan, conflicts, rows, {
       undone,
       fields: knowledge.fields,
@@ -319,7 +319,7 @@ class TakeBack {
   *#overcome(
     reversals: readonly Reversal[],
     groups: readonly AmendmentGroup[],
-    { conflicts, forbidden }: StandingAgainst,
+    { conflicts, forbidden }: UndoObstacles,
   ): Act<'moved' | 'again'> {
     const all = yield* this.#obstacles(groups)
     const excused = excusedBy(reversals, all, this.#context.model)
@@ -338,7 +338,7 @@ class TakeBack {
       else if (!found.has(name)) ruled.add(name)
       addSentences(found, name, [explainObstacle(obstacle, this.#view.disclosure)])
     }
-    if (!this.#wanted.skipConflicts) throw cannot(found, ruled.size === found.size)
+    if (!this.#request.skipConflicts) throw cannot(found, ruled.size === found.size)
     this.#skip(found)
     return 'again'
   }
@@ -351,14 +351,14 @@ class TakeBack {
       const sentence = explainObstacle(obstacle, this.#view.disclosure)
       addSentences(found, `${obstacle.entity}/${obstacle.id}`, [sentence])
     }
-    if (!this.#wanted.skipConflicts) throw cannot(found)
+    if (!this.#request.skipConflicts) throw cannot(found)
     this.#skip(found)
     return 'again'
   }
 
   *#obstacles(groups: readonly AmendmentGroup[]): Act<Obstacle[]> {
     const { amend, model } = this.#context
-    const params = { ...amendParams(groups, model, this.#wanted.operations), ...askedBy(this.#actor) }
+    const params = { ...amendParams(groups, model, this.#request.operations), ...callerParams(this.#actor) }
     const found: Obstacle[] = []
     for (const statement of amend.obstacles(groups, this.#view.viewer))
       for (const row of yield* read(statement, params)) found.push(amend.obstacleOf(row))
@@ -368,8 +368,8 @@ class TakeBack {
   /** Removes obstacles as `with` says, and returns the rest. */
   *#remedy(obstacles: readonly Obstacle[]): Act<readonly Obstacle[]> {
     let left = obstacles
-    if (this.#wanted.with.has('dependents')) left = this.#dependents.add(left, this.#context.model)
-    if (!this.#wanted.with.has('targets')) return left
+    if (this.#request.with.has('dependents')) left = this.#dependents.add(left, this.#context.model)
+    if (!this.#request.with.has('targets')) return left
     const dead = left.flatMap((one) => (one.reason === 'dead' ? [one.other.join('/')] : []))
     for (const target of new Set(dead)) {
       if (!(yield* this.#restore(target))) continue
@@ -386,7 +386,7 @@ class TakeBack {
     try {
       return yield* restoreTogether(this.#context, this.#actor, { type, id: Number(id), operation })
     } catch (error) {
-      if (error instanceof Failure && this.#wanted.skipConflicts) return false
+      if (error instanceof Failure && this.#request.skipConflicts) return false
       throw error
     }
   }

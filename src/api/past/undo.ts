@@ -7,7 +7,7 @@ import { type Act, read } from '../../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from '../context.ts'
 import { OPERATIONS, refTo, type Success } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { performOnce, type Repeatable, transactOnce } from '../once.ts'
+import { type IdempotentRequest, performOnce, transactOnce } from '../idempotency.ts'
 import { writing } from '../parameters.ts'
 import { parseFlag } from '../query.ts'
 import { isUnplanned, runPlanned } from '../write/planned.ts'
@@ -15,7 +15,7 @@ import { asPlanned, type PreviewRequest, previewPlace, undoAnswer } from '../wri
 import { effectsOf, withEffects } from './effects.ts'
 import { filterParams, isVisible, operationById, parseFilter, visibleTo } from './operations.ts'
 import { undoSchemas } from './past-schemas.ts'
-import { takeBack, type Wanted, type With } from './take-back.ts'
+import { type TakeBackRequest, takeBack, type With } from './take-back.ts'
 
 /** The parameters of an undo, from the query or the body. */
 export interface UndoRequest extends PreviewRequest {
@@ -26,10 +26,15 @@ export interface UndoRequest extends PreviewRequest {
 }
 
 /** `POST /api/operations/<id>/undo/` */
-export function undo(context: Context, request: Repeatable, id: string, query: AskedQuery): Promise<Answer> {
+export function undo(
+  context: Context,
+  request: IdempotentRequest,
+  id: string,
+  query: UndoQuery,
+): Promise<Answer> {
   const { actor } = request.caller
-  const asked = parseAsked(request, query, ASKED)
-  return runUndo(context, request, asked, {
+  const options = parseUndo(request, query, UNDO_PARAMETERS)
+  return runUndo(context, request, options, {
     *which() {
       const foreign = yield* isForeign(context, actor, id)
       return { operations: [id], foreign }
@@ -40,14 +45,14 @@ export function undo(context: Context, request: Repeatable, id: string, query: A
 const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}` or `{operations}`: undoes all of them as one. */
-export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
-  const asked = parseAsked(request, query, [...ASKED, ...FILTERS, 'operations'])
+export function undoMany(context: Context, request: IdempotentRequest, query: UndoQuery): Promise<Answer> {
+  const options = parseUndo(request, query, [...UNDO_PARAMETERS, ...FILTERS, 'operations'])
   const { actor } = request.caller
   const named = parseNamed(request.body)
   if (named !== undefined)
-    return runUndo(context, request, asked, { which: () => namedOperations(context, actor, named) })
+    return runUndo(context, request, options, { which: () => namedOperations(context, actor, named) })
   const filter = undoFilter(context, actor, request.body)
-  return runUndo(context, request, asked, { which: () => matchingOperations(context, filter) })
+  return runUndo(context, request, options, { which: () => matchingOperations(context, filter) })
 }
 
 /** Reads the operations that a body names instead of a filter. */
@@ -75,7 +80,7 @@ function* namedOperations(
   context: Context,
   actor: Actor,
   named: readonly string[],
-): Act<Pick<Wanted, 'operations' | 'foreign'>> {
+): Act<Pick<TakeBackRequest, 'operations' | 'foreign'>> {
   if (actor.kind === 'nobody') throw signInFirst()
   const errors: Errors = new Map()
   for (const [at, id] of named.entries()) {
@@ -92,7 +97,7 @@ function* namedOperations(
 export function* matchingOperations(
   context: Context,
   filter: OperationFilter,
-): Act<Pick<Wanted, 'operations' | 'foreign'>> {
+): Act<Pick<TakeBackRequest, 'operations' | 'foreign'>> {
   const { statement, params } = filterParams(filter, (one) =>
     context.operations.matching(one, budget.undoOperations + 1),
   )
@@ -104,7 +109,7 @@ export function* matchingOperations(
 
 interface Undoing {
   /** Finds the operations. Its writes are part of the undo. */
-  which(): Act<Pick<Wanted, 'operations' | 'foreign'>>
+  which(): Act<Pick<TakeBackRequest, 'operations' | 'foreign'>>
   /** Whether everything must be one transaction. */
   readonly whole?: boolean
 }
@@ -112,22 +117,22 @@ interface Undoing {
 /** Runs an undo. A preview does the same in a transaction that is rolled back. */
 export function runUndo(
   context: Context,
-  request: Repeatable,
-  asked: UndoRequest,
+  request: IdempotentRequest,
+  options: UndoRequest,
   { which, whole: always = false }: Undoing,
 ): Promise<Answer> {
   const { actor } = request.caller
-  const { dryRun, plan, offset } = asked
+  const { dryRun, plan, offset } = options
   const make = function* (): Act<KeptAnswer> {
     const { operations: named, foreign } = yield* which()
     const effects = yield* effectsOf(context, actor, named)
-    const operations = asked.withEffects ? withEffects(actor, named, effects) : named
-    const wanted = { operations, foreign, skipConflicts: asked.skipConflicts, with: asked.with }
-    const taken = yield* asPlanned(plan, takeBack(context, actor, wanted))
+    const operations = options.withEffects ? withEffects(actor, named, effects) : named
+    const takeBackRequest = { operations, foreign, skipConflicts: options.skipConflicts, with: options.with }
+    const taken = yield* asPlanned(plan, takeBack(context, actor, takeBackRequest))
     return yield* undoAnswer(context, actor, { taken, undone: operations, effects, dryRun, plan, offset })
   }
-  if (dryRun || plan !== undefined) return runPlanned(context, request, asked, make)
-  const whole = always || asked.with.size > 0 || asked.withEffects
+  if (dryRun || plan !== undefined) return runPlanned(context, request, options, make)
+  const whole = always || options.with.size > 0 || options.withEffects
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
 }
 
@@ -158,17 +163,17 @@ const SWITCHES = ['dry_run', 'skip_conflicts', 'with_effects'] as const
 const TEXTS = ['plan', 'with', 'cursor'] as const
 
 /** The query of an undo. It may have other parameters as well. */
-export interface AskedQuery {
-  take(errors: Errors): Partial<Record<(typeof ASKED)[number], string>>
+export interface UndoQuery {
+  take(errors: Errors): Partial<Record<(typeof UNDO_PARAMETERS)[number], string>>
 }
 
 /** The parameters of every undo, in its query or in its body. */
-export const ASKED = [...SWITCHES, ...TEXTS] as const
+export const UNDO_PARAMETERS = [...SWITCHES, ...TEXTS] as const
 
 /** Reads the parameters of an undo. `known` are the keys that the body may have. */
-export function parseAsked(
-  { body, caller }: Pick<Repeatable, 'body' | 'caller'>,
-  query: AskedQuery,
+export function parseUndo(
+  { body, caller }: Pick<IdempotentRequest, 'body' | 'caller'>,
+  query: UndoQuery,
   known: readonly string[],
 ): UndoRequest {
   const errors: Errors = new Map()
@@ -189,16 +194,16 @@ export function parseAsked(
     return value === undefined || typeof value === 'string' ? value : addError(errors, name, 'must be a text')
   }
   const place = previewPlace(text('plan'), text('cursor'), errors)
-  const asked = {
+  const options = {
     ...place,
     dryRun: flag('dry_run') || (isAgent(caller.actor) && isUnplanned(place)),
     skipConflicts: flag('skip_conflicts'),
     withEffects: flag('with_effects'),
     with: parseWith(text('with'), ['targets', 'dependents'], errors),
   }
-  if (asked.offset > 0 && !asked.dryRun) addError(errors, 'cursor', 'works only with dry_run')
+  if (options.offset > 0 && !options.dryRun) addError(errors, 'cursor', 'works only with dry_run')
   if (errors.size > 0) throw invalid(errors)
-  return asked
+  return options
 }
 
 /** Reads `targets`, `dependents`, or both, separated by a comma. */

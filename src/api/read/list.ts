@@ -1,14 +1,14 @@
 import { budget } from '../../budget.ts'
 import { addError, type Errors, invalid } from '../../errors.ts'
+import { type MaybePromise, whenResolved } from '../../maybe-promise.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Filter } from '../../plan/condition/filter.ts'
 import type { ListPlan } from '../../plan/read/list.ts'
 import { parseLimit } from '../../plan/read/list-parameters.ts'
 import type { ListQuery, Selection, Trashed } from '../../plan/read/list-query.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
-import { type Soon, whenThere } from '../../soon.ts'
 import type { Bound, Params, Row } from '../../store/dialect.ts'
-import { type Answer, allow, askedBy, type Context } from '../context.ts'
+import { type Answer, allow, type Context, callerParams } from '../context.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import type { QueryName } from '../parameters.ts'
 import { parseFlag, parsePast, Query } from '../query.ts'
@@ -26,7 +26,7 @@ export function listPage(
   plan: Plan,
   actor: Actor,
   query: Query<ListParameterName>,
-): Soon<Answer> {
+): MaybePromise<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
@@ -36,12 +36,12 @@ export function listPage(
   if (asked.at !== undefined) allow(plan, 'history', actor, true)
   if (errors.size > 0) throw invalid(errors)
 
-  const caller = askedBy(actor)
-  return whenThere(asked.at === undefined ? context.positions.header() : {}, (headers) =>
-    whenThere(pageRows(context, lists, asked, caller), (rows) => {
+  const caller = callerParams(actor)
+  return whenResolved(asked.at === undefined ? context.positions.header() : {}, (headers) =>
+    whenResolved(pageRows(context, lists, asked, caller), (rows) => {
       const page = pageJson(lists, asked, rows)
       if (!counts) return { status: 200, body: `{${page}}`, headers }
-      return whenThere(totalOf(context, lists, asked, caller), (total) => ({
+      return whenResolved(totalOf(context, lists, asked, caller), (total) => ({
         status: 200,
         body: `{${page},"total":${total}}`,
         headers,
@@ -58,9 +58,14 @@ function pageJson(lists: ListPlan, { limit, sort }: ListQuery, rows: readonly Ro
 }
 
 /** If the first value is `null`, the page is too large for an answer: it is read again, cut to size. */
-function pageRows(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Soon<readonly Row[]> {
+function pageRows(
+  context: Context,
+  lists: ListPlan,
+  asked: ListQuery,
+  caller: Params,
+): MaybePromise<readonly Row[]> {
   const { statement, params } = lists.page(asked)
-  return whenThere(context.store.read(statement, Object.assign(params, caller)), (rows) => {
+  return whenResolved(context.store.read(statement, Object.assign(params, caller)), (rows) => {
     if (rows[0]?.[0] !== null) return rows
     const cut = lists.cutPage(asked)
     return context.store.read(cut.statement, Object.assign(cut.params, caller))
@@ -85,9 +90,9 @@ function joined(rows: readonly Row[]): string {
   return text
 }
 
-function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Soon<Bound> {
+function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): MaybePromise<Bound> {
   const { statement, params } = lists.total(asked)
-  return whenThere(context.store.read(statement, Object.assign(params, caller)), ([row]) => row?.[0] ?? 0)
+  return whenResolved(context.store.read(statement, Object.assign(params, caller)), ([row]) => row?.[0] ?? 0)
 }
 
 function parseList(

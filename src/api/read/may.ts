@@ -9,7 +9,7 @@ import type { Act } from '../../store/act.ts'
 import { checkSignUp } from '../account/concealed-sign-up.ts'
 import { concealsSignUp, signsUp } from '../account/sign-up.ts'
 import type { Call } from '../call.ts'
-import { type Answer, allow, allowed, askedBy, type Context, stateOf } from '../context.ts'
+import { type Answer, allow, allowed, type Context, callerParams, stateOf } from '../context.ts'
 import { closedObject, exampleType, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
@@ -21,14 +21,14 @@ import { remove, removeEntity } from '../write/remove.ts'
 import { update } from '../write/update.ts'
 
 /** The actions that can be asked about: those of rules, and `list`. */
-const ASKED = ['list', ...actions] as const
+const MAY_ACTIONS = ['list', ...actions] as const
 /** Actions on a type. The others are on an Entity. */
 const OF_TYPE: readonly string[] = ['list', 'create']
 const WITH_BODY: readonly string[] = ['create', 'update']
 
 /** The question whether somebody may do something. */
 export interface Question {
-  readonly action: (typeof ASKED)[number]
+  readonly action: (typeof MAY_ACTIONS)[number]
   /** Undefined for a type that is not declared. */
   readonly plan: Plan | undefined
   /** The id in the path, if it has one. */
@@ -37,7 +37,7 @@ export interface Question {
 }
 
 /** Returns the failure that the request would get, or undefined if it would succeed. Writes nothing. */
-export async function reasonAgainst(
+export async function denialReason(
   context: Context,
   actor: Actor,
   question: Question,
@@ -82,7 +82,7 @@ function* refuseHidden(plan: Plan, actor: Actor, action: Question['action'], id:
   const asked = action === 'history' ? 'history' : 'read'
   allow(plan, 'read', actor)
   allow(plan, asked, actor)
-  const state = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
+  const state = yield* stateOf(plan.view(actor), { ...callerParams(actor), $id: id })
   // A deleted Entity still has its history.
   if (state !== undefined && state.deletion !== null && asked === 'read') throw new Failure('not_found')
   allowed(plan, asked, actor, state)
@@ -98,12 +98,12 @@ async function answerMay(context: Context, call: Call): Promise<Answer> {
   for (const name of Object.keys(sent))
     if (!['actor', 'action', 'path', 'body'].includes(name)) addError(errors, name, 'is not known here')
   const question = parseQuestion(context, sent, errors)
-  const actor = sent.actor === undefined ? caller : await parseAskedActor(context, sent.actor, errors)
+  const actor = sent.actor === undefined ? caller : await parseActorParameter(context, sent.actor, errors)
   if (errors.size > 0 || question === undefined || actor === undefined) throw invalid(errors)
   const { action, plan } = question
   // Trying a sign-up reveals which e-mails are taken, as the sign-up itself does.
   if (action === 'create' && plan !== undefined && signsUp(plan, actor)) await call.signUp(1)
-  const failure = await reasonAgainst(context, actor, question)
+  const failure = await denialReason(context, actor, question)
   if (failure === undefined) return { status: 200, body: '{"may":true}' }
   const { code, denied } = failure
   const body = {
@@ -124,9 +124,13 @@ export function parseQuestion(
   { action: asked, path, body }: Readonly<Record<string, unknown>>,
   errors: Errors,
 ): Question | undefined {
-  const action = ASKED.find((one) => one === asked)
+  const action = MAY_ACTIONS.find((one) => one === asked)
   if (action === undefined)
-    addError(errors, 'action', () => `must be one of ${ASKED.join(', ')}${didYouMean(String(asked), ASKED)}`)
+    addError(
+      errors,
+      'action',
+      () => `must be one of ${MAY_ACTIONS.join(', ')}${didYouMean(String(asked), MAY_ACTIONS)}`,
+    )
   const [, name, id] = (typeof path === 'string' && PATH.exec(path)) || []
   if (name === undefined) addError(errors, 'path', 'must be a path, such as /api/bookings/7/ or bookings')
   else if (action !== undefined && OF_TYPE.includes(action) !== (id === undefined))
@@ -143,7 +147,11 @@ export function parseQuestion(
 }
 
 /** Reads the actor for whom an admin asks: `users/3` or `nobody`. */
-async function parseAskedActor(context: Context, text: unknown, errors: Errors): Promise<Actor | undefined> {
+async function parseActorParameter(
+  context: Context,
+  text: unknown,
+  errors: Errors,
+): Promise<Actor | undefined> {
   if (text === 'nobody') return nobody
   const logins = context.model.logins.map(({ name }) => name)
   const found = typeof text === 'string' ? parseActor(text, logins, errors)?.user : undefined
@@ -159,7 +167,7 @@ async function parseAskedActor(context: Context, text: unknown, errors: Errors):
 const schemas: Readonly<Record<string, JsonSchema>> = {
   MayQuestion: closedObject(
     {
-      action: { type: 'string', enum: [...ASKED] },
+      action: { type: 'string', enum: [...MAY_ACTIONS] },
       path: {
         type: 'string',
         description: 'The path of an Entity, or of a type for `list` and `create`.',

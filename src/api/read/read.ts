@@ -1,12 +1,12 @@
 import { addError, type Errors, Failure, invalid } from '../../errors.ts'
+import { type MaybePromise, whenResolved } from '../../maybe-promise.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { AS_OF } from '../../plan/past/past.ts'
 import { entityRow, entityState } from '../../plan/view/entity-row.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
-import { type Soon, whenThere } from '../../soon.ts'
 import type { Params } from '../../store/dialect.ts'
 import type { Statement } from '../../store/sql.ts'
-import { type Answer, allow, allowed, askedBy, type Context, entityAnswer } from '../context.ts'
+import { type Answer, allow, allowed, type Context, callerParams, entityAnswer } from '../context.ts'
 import { entitySuccess } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
@@ -23,15 +23,15 @@ export function readOne(
   plan: Plan,
   actor: Actor,
   { id, query }: EntityReading,
-): Soon<Answer> {
+): MaybePromise<Answer> {
   allow(plan, 'read', actor)
   const plain = query === Query.empty
-  const params = askedBy(actor)
+  const params = callerParams(actor)
   params.$id = id
-  return whenThere(context.positions.header(), (position) => {
+  return whenResolved(context.positions.header(), (position) => {
     const { lists } = plan.view(actor)
     const { statement, past } = plain ? { statement: lists.read } : askedOf(plan, actor, query, params)
-    return whenThere(context.store.read(statement, params), ([row]) => {
+    return whenResolved(context.store.read(statement, params), ([row]) => {
       if (row === undefined && plain && context.explainsDenials) return explain(context, plan, actor, id)
       return withHeaders(entityAnswer(200, plan, entityRow(row)), past ? {} : position)
     })
@@ -69,7 +69,7 @@ function withHeaders(answer: Answer, more: Readonly<Record<string, string>>): An
 
 /** Throws not found, with the rule that hides the Entity, if one does. */
 async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<never> {
-  const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
+  const [row] = await context.store.read(plan.view(actor).state, { ...callerParams(actor), $id: id })
   const state = entityState(row)
   if (state?.deletion === null) allowed(plan, 'read', actor, state)
   throw new Failure('not_found')

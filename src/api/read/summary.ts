@@ -5,7 +5,7 @@ import type { Plan } from '../../plan/compile.ts'
 import type { ListPlan } from '../../plan/read/list.ts'
 import { type GroupKey, summaryOf } from '../../plan/read/summary.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
-import { type Answer, allow, askedBy, type Context } from '../context.ts'
+import { type Answer, allow, type Context, callerParams } from '../context.ts'
 import { closedObject, refTo } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import type { QueryName } from '../parameters.ts'
@@ -39,7 +39,7 @@ export async function summary(
     keys,
     skipped: page.skipped,
   })
-  const rows = await context.store.read(statement, Object.assign(params, askedBy(actor)))
+  const rows = await context.store.read(statement, Object.assign(params, callerParams(actor)))
   const shown = fittingAnswer(rows.slice(0, limit))
   const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
   const behind = page.skipped === undefined ? String(place) : `[${page.skipped + shown.length}]`

@@ -11,7 +11,7 @@ import { type Answer, type Context, type KeptAnswer, operationOf } from '../cont
 import { OPERATIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
-import { replayOf } from '../once.ts'
+import { replayOf } from '../idempotency.ts'
 import { writing } from '../parameters.ts'
 import { malformedIn, Query } from '../query.ts'
 import { refuseNumber } from '../read/list-body.ts'
@@ -19,8 +19,8 @@ import { isTagList, TAGS_EXPECTED } from '../tags.ts'
 import { batchSchemas, describeBatch } from './batch-description.ts'
 import { lockAhead } from './batch-locks.ts'
 import { create } from './create.ts'
-import type { HookAsking } from './hook-run.ts'
-import { askingOf, beforeCreate, beforeDelete, beforeUpdate, hasHook } from './hooks.ts'
+import type { HookCaller } from './hook-run.ts'
+import { beforeCreate, beforeDelete, beforeUpdate, hasHook, hookCallerOf } from './hooks.ts'
 import { transactPlanned } from './planned.ts'
 import { Allowance, type Answered, fillIn, fillInText, isPartReference } from './references.ts'
 import { REMOVALS, remove, removeEntity } from './remove.ts'
@@ -82,7 +82,7 @@ export function* batch(
 
 /** Runs the hooks of the parts in order, before anything is written. */
 async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
-  const asking = askingOf(call)
+  const asking = hookCallerOf(call)
   const hooked: BatchPart[] = []
   for (const [at, part] of parseParts(context, call.body).entries())
     try {
@@ -93,7 +93,7 @@ async function beforeParts(context: Context, call: Call): Promise<readonly Batch
   return hooked
 }
 
-async function beforePart(context: Context, asking: HookAsking, part: BatchPart): Promise<BatchPart> {
+async function beforePart(context: Context, asking: HookCaller, part: BatchPart): Promise<BatchPart> {
   const { method, plan, body, query, ifMatch } = part
   const hook = HOOKS[method]
   if (hook === 'update' && part.id === undefined) {

@@ -12,7 +12,7 @@ import type { Actor } from '../../plan/viewer/actor.ts'
 import { addTaken } from '../../plan/write/faults.ts'
 import { type Act, after, all, pause, read, write } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
-import { askedBy, type Context, operationOf } from '../context.ts'
+import { type Context, callerParams, operationOf } from '../context.ts'
 import { hookCodes } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import { knowledgeOf } from '../knowledge.ts'
@@ -104,7 +104,7 @@ function* addAll(plan: Plan, actor: Actor, made: readonly PatchedEntity[], patch
     for (const one of made) patched.add(one)
     return
   }
-  const asked = made.map((one) => ({ ...askedBy(actor), ...one.bound, $id: one.id, $versions: null }))
+  const asked = made.map((one) => ({ ...callerParams(actor), ...one.bound, $id: one.id, $versions: null }))
   const acts = made.map(({ version }, at) =>
     settle(
       provideChanged(plan, actor, {
@@ -130,7 +130,7 @@ function* obstaclesOf(
   groups: readonly AmendmentGroup[],
 ): Act<Obstacle[]> {
   const { amend, model } = context
-  const params = { ...amendParams(groups, model, []), ...askedBy(actor) }
+  const params = { ...amendParams(groups, model, []), ...callerParams(actor) }
   const found: Obstacle[] = []
   for (const statement of amend.obstacles(groups, plan.view(actor).viewer))
     for (const row of yield* read(statement, params)) found.push(amend.obstacleOf(row))

@@ -12,12 +12,12 @@ import type { Call } from '../call.ts'
 import { type Answer, allow, type Context, type KeptAnswer, operationOf } from '../context.ts'
 import { type AboutEntity, entitySuccess, hookCodes, manyOf, type Success } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
-import { replayOf } from '../once.ts'
+import { replayOf } from '../idempotency.ts'
 import { writing } from '../parameters.ts'
 import { Query } from '../query.ts'
 import { answerAll, refuseNumber, repeatedValues } from '../read/list-body.ts'
 import { create } from './create.ts'
-import { askingOf, beforeCreate, beforeEach, hasHook } from './hooks.ts'
+import { beforeCreate, beforeEach, hasHook, hookCallerOf } from './hooks.ts'
 import { performPlanned, transactPlanned } from './planned.ts'
 
 /** `POST /api/<entity>/` with a list: creates all or none, as one operation. To be run in one transaction. */
@@ -77,7 +77,7 @@ async function createHooked(
   const known = await replayOf(context, call)
   if (known !== undefined) return known
   query.refuseAll()
-  const asking = askingOf(call)
+  const asking = hookCallerOf(call)
   if (!Array.isArray(body)) {
     const hooked = await beforeCreate(context, plan, asking, body)
     const { sent } = hooked

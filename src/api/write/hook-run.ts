@@ -3,14 +3,14 @@ import type { Plan } from '../../plan/compile.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 
 /** The caller for whom hooks run, and the deadline that all hooks of a request share. */
-export interface HookAsking {
+export interface HookCaller {
   readonly caller: Caller
   readonly until: AbortSignal
   readonly depth: number
 }
 
 /** One run of a hook. */
-export interface HookRun extends HookAsking {
+export interface HookRun extends HookCaller {
   readonly plan: Plan
   readonly hook: HookName
   /** A body, or the Entity that is to be deleted. */

@@ -8,11 +8,19 @@ import type { Plan } from '../../plan/compile.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import { system } from '../../plan/viewer/actor.ts'
 import type { Call } from '../call.ts'
-import { allow, allowed, askedBy, type Context, isMatch, type Preconditions, stateOf } from '../context.ts'
+import {
+  allow,
+  allowed,
+  type Context,
+  callerParams,
+  isMatch,
+  type Preconditions,
+  stateOf,
+} from '../context.ts'
 import { refuseUnchangeable } from '../live.ts'
 import { perform } from '../perform.ts'
 import { refuseNumber, together } from '../read/list-body.ts'
-import type { HookAsking } from './hook-run.ts'
+import type { HookCaller } from './hook-run.ts'
 import { valueAt } from './merge.ts'
 import { isPartReference } from './references.ts'
 
@@ -37,7 +45,7 @@ export function hasHook({ type }: Plan, hook: HookName): boolean {
   return type.before?.[hook] !== undefined
 }
 
-export function askingOf({ caller, depth = 0 }: Pick<Call, 'caller' | 'depth'>): HookAsking {
+export function hookCallerOf({ caller, depth = 0 }: Pick<Call, 'caller' | 'depth'>): HookCaller {
   return { caller, depth, until: AbortSignal.timeout(budget.hookMs) }
 }
 
@@ -45,7 +53,7 @@ export function askingOf({ caller, depth = 0 }: Pick<Call, 'caller' | 'depth'>):
 export async function beforeCreate(
   context: Context,
   plan: Plan,
-  asking: HookAsking,
+  asking: HookCaller,
   sent: unknown,
 ): Promise<HookedBody> {
   allow(plan, 'create', asking.caller.actor, true)
@@ -75,7 +83,7 @@ export async function beforeEach<T>(
 }
 
 /** Checks the types of a body, so that a hook can rely on them. The hook may add what is missing. */
-function checkedTypes(plan: Plan, { caller }: HookAsking, sent: unknown, noted: Errors = new Map()): object {
+function checkedTypes(plan: Plan, { caller }: HookCaller, sent: unknown, noted: Errors = new Map()): object {
   const errors: Errors = noted
   plan.view(caller.actor).check('partial', sent, errors)
   // In a batch, a text may refer to a value of an earlier part.
@@ -100,7 +108,7 @@ interface Sent {
 export async function beforeUpdate(
   context: Context,
   plan: Plan,
-  asking: HookAsking,
+  asking: HookCaller,
   { id, body, when }: Sent,
 ): Promise<HookedChanges> {
   const { actor } = asking.caller
@@ -130,12 +138,12 @@ function split({ sent, given, made }: Record<'sent' | 'given' | 'made', Values>)
 export async function beforeDelete(
   context: Context,
   plan: Plan,
-  asking: HookAsking,
+  asking: HookCaller,
   { id, when }: Omit<Sent, 'body'>,
 ): Promise<void> {
   const { actor } = asking.caller
   allow(plan, 'delete', actor)
-  const state = await perform(context.store, stateOf(plan.view(actor), { ...askedBy(actor), $id: id }))
+  const state = await perform(context.store, stateOf(plan.view(actor), { ...callerParams(actor), $id: id }))
   // Deleting a deleted Entity changes nothing.
   if (allowed(plan, 'delete', actor, state).deletion !== null) return
   const given = await presentEntity(context, plan, id, when)
@@ -144,7 +152,7 @@ export async function beforeDelete(
 
 /** Returns the Entity as the system sees it. */
 async function presentEntity(context: Context, plan: Plan, id: number, when: Preconditions): Promise<object> {
-  const [row] = await context.store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
+  const [row] = await context.store.read(plan.view(system).lists.read, { ...callerParams(system), $id: id })
   const entity = entityRow(row)
   if (entity === undefined) throw new Failure('not_found')
   if (!isMatch(when.ifMatch, entity.version)) throw new Failure('stale')

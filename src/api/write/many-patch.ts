@@ -16,7 +16,7 @@ import type { Amendment, AmendmentGroup } from '../../plan/past/amendment.ts'
 import type { Knowledge } from '../../plan/view/known.ts'
 import { type Actor, system } from '../../plan/viewer/actor.ts'
 import type { Params } from '../../store/dialect.ts'
-import { askedBy } from '../context.ts'
+import { callerParams } from '../context.ts'
 import type { HookedChanges } from './hooks.ts'
 import { mergeValues, valueAt } from './merge.ts'
 import { provideChange } from './provide.ts'
@@ -59,7 +59,7 @@ export class ManyPatch {
     this.setsHidden = leavesOf(plan.type).some(
       (leaf) => isSent(leaf, this.#values) && !seen.has(leaf.field.path),
     )
-    provideChange(plan, actor, { values: this.#provided, params: askedBy(actor), errors })
+    provideChange(plan, actor, { values: this.#provided, params: callerParams(actor), errors })
   }
 
   /**

@@ -9,14 +9,14 @@ import type { Call } from '../call.ts'
 import {
   type Answer,
   allow,
-  askedBy,
   type Context,
+  callerParams,
   denialOf,
   type KeptAnswer,
   signInFirst,
 } from '../context.ts'
 import { refTo, type Success } from '../description.ts'
-import { performOnce } from '../once.ts'
+import { performOnce } from '../idempotency.ts'
 import { writing } from '../parameters.ts'
 import { parseFlag } from '../query.ts'
 import { isUnplanned, runPlanned } from './planned.ts'
@@ -76,10 +76,10 @@ export function* matchedBy(
   const { lists } = plan.view(actor)
   const most = budget.filteredEntities
   const { statement, params } = lists.matching(filter, action, most)
-  const rows = yield* read(statement, { ...params, ...askedBy(actor) })
+  const rows = yield* read(statement, { ...params, ...callerParams(actor) })
   if (rows.length > most) {
     const total = lists.total({ ...lists.plain, filters: [filter] })
-    const [counted] = yield* read(total.statement, { ...total.params, ...askedBy(actor) })
+    const [counted] = yield* read(total.statement, { ...total.params, ...callerParams(actor) })
     const number = counted?.[0] ?? rows.length
     throw invalidAt('filter', `matches ${number} ${plan.type.name}: at most ${most} can be changed at once`)
   }

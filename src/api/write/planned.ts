@@ -3,7 +3,7 @@ import { isAgent } from '../../plan/viewer/actor.ts'
 import type { Act } from '../../store/act.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context, KeptAnswer } from '../context.ts'
-import { performOnce, type Repeatable, transactOnce } from '../once.ts'
+import { type IdempotentRequest, performOnce, transactOnce } from '../idempotency.ts'
 import { planning } from '../parameters.ts'
 import { rehearse } from '../perform.ts'
 import { parseFlag } from '../query.ts'
@@ -28,7 +28,7 @@ export function transactPlanned(context: Context, call: Call, make: () => Act<Ke
 /** The same for an act that makes its own answer: previews it, or runs it in one transaction. */
 export function runPlanned(
   context: Context,
-  request: Repeatable,
+  request: IdempotentRequest,
   { dryRun }: PreviewRequest,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {

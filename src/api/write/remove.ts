@@ -23,14 +23,14 @@ import {
 import { entitySuccess, hookCodes, replayable, written } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
-import { replayOf } from '../once.ts'
+import { replayOf } from '../idempotency.ts'
 import { writing } from '../parameters.ts'
 import { erase } from '../past/erase.ts'
 import { restoreTogether } from '../past/restore-together.ts'
 import { parseWith } from '../past/undo.ts'
 import { perform } from '../perform.ts'
 import { parseFlag, Query } from '../query.ts'
-import { askingOf, beforeDelete, hasHook } from './hooks.ts'
+import { beforeDelete, hasHook, hookCallerOf } from './hooks.ts'
 import { performPlanned, transactPlanned } from './planned.ts'
 
 interface Removal {
@@ -248,7 +248,7 @@ export const removeEntity = entityEndpoint({
     if (hasHook(plan, 'delete') && !REMOVALS.some((name) => query.asks(name))) {
       const known = await replayOf(context, call)
       if (known !== undefined) return known
-      await beforeDelete(context, plan, askingOf(call), removal)
+      await beforeDelete(context, plan, hookCallerOf(call), removal)
     }
     if (query.has('purge')) call.waitLong()
     const make = () => remove(context, plan, caller.actor, removal)

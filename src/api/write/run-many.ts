@@ -2,10 +2,10 @@ import { type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { type Act, pause } from '../../store/act.ts'
 import { type Answer, type Context, type Preconditions, TRIES } from '../context.ts'
-import { replayOf } from '../once.ts'
+import { replayOf } from '../idempotency.ts'
 import { perform } from '../perform.ts'
-import type { HookAsking } from './hook-run.ts'
-import { askingOf } from './hooks.ts'
+import type { HookCaller } from './hook-run.ts'
+import { hookCallerOf } from './hooks.ts'
 import { ManyFailures } from './many-patch.ts'
 import {
   answerMany,
@@ -27,7 +27,7 @@ interface ManyWrite<T, P> {
   readonly action: 'update' | 'delete'
   /** Runs the hook for one Entity; undefined if there is none. */
   readonly before:
-    | ((about: { id: number; when: Preconditions }, asking: HookAsking) => Promise<T>)
+    | ((about: { id: number; when: Preconditions }, asking: HookCaller) => Promise<T>)
     | undefined
   /**
    * Prepares the changes. Throws `MovedMany` if one of the Entities is no longer at its version. `run` performs acts
@@ -55,7 +55,7 @@ export async function runMany<T, P>(
   call.waitLong()
   const known = await replayOf(context, call)
   if (known !== undefined) return known
-  const asking = askingOf(call)
+  const asking = hookCallerOf(call)
   const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
   const now = <A>(one: Act<A>) => perform(context.store, asPlanned(request.plan, one), call.signal)
   for (let tries = 1; tries <= TRIES; tries++) {

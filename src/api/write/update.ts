@@ -15,8 +15,8 @@ import type { Call } from '../call.ts'
 import {
   allow,
   allowed,
-  askedBy,
   type Context,
+  callerParams,
   entityAnswer,
   isMatch,
   type KeptAnswer,
@@ -45,12 +45,12 @@ import {
   takenAwayIn,
 } from '../faults.ts'
 import { parseId } from '../id.ts'
+import { replayOf } from '../idempotency.ts'
 import { live, refuseUnchangeable } from '../live.ts'
-import { replayOf } from '../once.ts'
 import { writing } from '../parameters.ts'
 import type { Query } from '../query.ts'
 import { baseOf, refuseChanged } from './base.ts'
-import { askingOf, beforeUpdate, hasHook } from './hooks.ts'
+import { beforeUpdate, hasHook, hookCallerOf } from './hooks.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import { performPlanned, transactPlanned } from './planned.ts'
 import { provideChange, provideChanged, setsExpressions } from './provide.ts'
@@ -88,7 +88,7 @@ export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUp
   }
   // A PUT replaces the fields that the caller sees, which depend on the Entity. A concurrent change may change them.
   for (let tries = 0; tries < TRIES; tries++) {
-    const [seen] = yield* read(sightOf, { ...askedBy(actor), $id: sent.id })
+    const [seen] = yield* read(sightOf, { ...callerParams(actor), $id: sent.id })
     if (seen === undefined) throw new Failure('not_found')
     const sight = seen.map((one) => Number(one) === 1)
     const answer = yield* change(context, plan, actor, { ...sent, sight })
@@ -308,7 +308,7 @@ function runWith(manner: UpdateMode) {
     const known = hasHook(plan, 'update') ? await replayOf(context, call) : undefined
     if (known !== undefined) return known
     const { body, own } = hasHook(plan, 'update')
-      ? await beforeUpdate(context, plan, askingOf(call), { id, body: call.body, when })
+      ? await beforeUpdate(context, plan, hookCallerOf(call), { id, body: call.body, when })
       : { body: call.body, own: undefined }
     const sent = { id, body, manner, when, query, own, sent: call.body }
     const make = () => update(context, plan, caller.actor, sent)

@@ -12,8 +12,8 @@ import type { Call } from '../call.ts'
 import {
   type Answer,
   allow,
-  askedBy,
   type Context,
+  callerParams,
   type KeptAnswer,
   operationOf,
   type Preconditions,
@@ -21,21 +21,21 @@ import {
 } from '../context.ts'
 import { type AboutEntity, type Description, entitySuccess, hookCodes, manyOf } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
-import { replayOf } from '../once.ts'
+import { replayOf } from '../idempotency.ts'
 import { writing } from '../parameters.ts'
 import { Query } from '../query.ts'
 import { answerAll, boundParams, refuseNumber, repeatedValues } from '../read/list-body.ts'
 import { lockAhead } from './batch-locks.ts'
 import { create } from './create.ts'
-import type { HookAsking } from './hook-run.ts'
+import type { HookCaller } from './hook-run.ts'
 import {
-  askingOf,
   beforeCreate,
   beforeEach,
   beforeUpdate,
   type HookedBody,
   type HookedChanges,
   hasHook,
+  hookCallerOf,
 } from './hooks.ts'
 import { transactPlanned } from './planned.ts'
 import { update } from './update.ts'
@@ -137,7 +137,7 @@ function* upsertBy(
   { set, body: sentBody, when, operation, hooked }: Matching,
 ): Act<KeptAnswer> {
   if (!isRecord(sentBody)) throw invalidAt('', 'must be an object')
-  const params = { ...askedBy(actor), ...matchParams(plan, actor, set, sentBody) }
+  const params = { ...callerParams(actor), ...matchParams(plan, actor, set, sentBody) }
   const { body, sent, own } = hooked ?? { body: sentBody }
   const creating = { ...(operation !== undefined && { operation }) }
   for (let tries = 0; tries < TRIES; tries++) {
@@ -163,14 +163,14 @@ function* upsertBy(
 export async function beforeUpsert(
   context: Context,
   plan: Plan,
-  asking: HookAsking,
+  asking: HookCaller,
   { query, when, body }: Upserting & { readonly body: unknown },
 ): Promise<HookedUpsert | undefined> {
   if (!hasHook(plan, 'create') && !hasHook(plan, 'update')) return undefined
   const { actor } = asking.caller
   const set = matchedSet(plan, actor, query)
   if (!isRecord(body)) throw invalidAt('', 'must be an object')
-  const params = { ...askedBy(actor), ...matchParams(plan, actor, set, body) }
+  const params = { ...callerParams(actor), ...matchParams(plan, actor, set, body) }
   const isKnown = set.columns.every((column) => params[column] !== undefined)
   const [row] = isKnown ? await context.store.read(plan.view(actor).writes.find(set.columns), params) : []
   if (row === undefined)
@@ -221,7 +221,7 @@ async function upsertHooked(context: Context, plan: Plan, call: Call): Promise<A
   if (Array.isArray(body) && signsUp(plan, actor)) await call.signUp(body.length)
   const known = await replayOf(context, call)
   if (known !== undefined) return known
-  const asking = askingOf(call)
+  const asking = hookCallerOf(call)
   const before = (one: unknown) => beforeUpsert(context, plan, asking, { query, when, body: one })
   for (let tries = 1; ; tries++)
     try {

@@ -1,6 +1,6 @@
-import type { Standing } from '../../api/limits/token-bucket.ts'
+import type { RateLimitStatus } from '../../api/limits/token-bucket.ts'
 import { actorName, type Caller, userOf } from '../../plan/viewer/actor.ts'
-import type { RequestFacts } from './seen.ts'
+import type { RequestFacts } from './request-facts.ts'
 
 /** How the requests to a handler are counted. */
 interface Counted {
@@ -13,20 +13,25 @@ interface Counted {
  * Counts a request against the rate limits of its address or its user; throws if there are too many. Requests from this
  * machine are not limited: they come from the operator's tools, or from an untrusted proxy with many clients behind it.
  */
-export function admit(seen: RequestFacts, handler: Counted, method: string, whose: 'address' | 'user'): void {
-  if (seen.client.local || handler.unlimited) return
+export function admit(
+  facts: RequestFacts,
+  handler: Counted,
+  method: string,
+  whose: 'address' | 'user',
+): void {
+  if (facts.client.local || handler.unlimited) return
   const reads = !handler.writes && (handler.reads || method === 'GET' || method === 'HEAD')
   const kind = reads ? 'reads' : 'writes'
-  const key = whose === 'address' ? seen.client.network : callerOf(seen)
-  if (key !== null) noteStanding(seen, seen.rates.count(kind, whose, key))
+  const key = whose === 'address' ? facts.client.network : callerOf(facts)
+  if (key !== null) recordStatus(facts, facts.rates.count(kind, whose, key))
 }
 
 /** Counts sign-ups of a caller who is not signed in. `count` includes those already counted. */
-export async function admitSignUps(seen: RequestFacts, count: number): Promise<void> {
-  const { client, rates, signUps = 0 } = seen
-  if (count <= signUps || callerOf(seen) !== null) return
-  noteStanding(seen, await rates.signUp(client.network, { count, counted: signUps }))
-  seen.signUps = count
+export async function admitSignUps(facts: RequestFacts, count: number): Promise<void> {
+  const { client, rates, signUps = 0 } = facts
+  if (count <= signUps || callerOf(facts) !== null) return
+  recordStatus(facts, await rates.signUp(client.network, { count, counted: signUps }))
+  facts.signUps = count
 }
 
 /**
@@ -43,7 +48,7 @@ function callerOf({ caller }: RequestFacts): string | null {
   return caller === undefined ? null : actorName(caller.actor)
 }
 
-function noteStanding(seen: RequestFacts, standing: Standing | undefined): void {
-  if (standing === undefined) return
-  seen.standings = [...seen.standings.filter(({ policy }) => policy !== standing.policy), standing]
+function recordStatus(facts: RequestFacts, status: RateLimitStatus | undefined): void {
+  if (status === undefined) return
+  facts.rateLimits = [...facts.rateLimits.filter(({ policy }) => policy !== status.policy), status]
 }

@@ -1,5 +1,5 @@
 import type { AnyAnswer } from '../../api/context.ts'
-import type { Standing } from '../../api/limits/token-bucket.ts'
+import type { RateLimitStatus } from '../../api/limits/token-bucket.ts'
 import { catalogue, Failure, shownFailure } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 
@@ -57,8 +57,8 @@ export function addTo(headers: Headers, more: Readonly<Record<string, string>> =
 }
 
 /** Adds the headers of the IETF draft `ratelimit-headers`. A refusal has those of the limit that refused. */
-export function addRates(headers: Headers, standings: readonly Standing[]): void {
+export function addRates(headers: Headers, rateLimits: readonly RateLimitStatus[]): void {
   if (headers.has('RateLimit')) return
-  headers.set('RateLimit-Policy', standings.map(({ policy }) => policy).join(', '))
-  headers.set('RateLimit', standings.map(({ state }) => state).join(', '))
+  headers.set('RateLimit-Policy', rateLimits.map(({ policy }) => policy).join(', '))
+  headers.set('RateLimit', rateLimits.map(({ state }) => state).join(', '))
 }

@@ -1,7 +1,7 @@
 import type { AnyAnswer } from '../../api/context.ts'
 import { Failure } from '../../errors.ts'
 import { type Asset, loadAssets } from './console-assets.ts'
-import type { Incoming } from './incoming.ts'
+import type { HttpCall } from './http-call.ts'
 import type { Handler, Route } from './route.ts'
 
 /** Allows nothing from elsewhere, no inline scripts or styles, and no framing. */
@@ -28,13 +28,13 @@ function handler(run: Handler['run']): Handler {
   return { body: undefined, produces: ['*/*'], takes: [], page: true, run }
 }
 
-async function showPage(call: Incoming): Promise<AnyAnswer> {
+async function showPage(call: HttpCall): Promise<AnyAnswer> {
   const { 'index.html': page } = await loadAssets()
   if (page === undefined) throw new Failure('not_found')
   return answer(call, page, { 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' })
 }
 
-async function showAsset(call: Incoming): Promise<AnyAnswer> {
+async function showAsset(call: HttpCall): Promise<AnyAnswer> {
   const assets = await loadAssets()
   const { name = '' } = call.params
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
@@ -42,7 +42,7 @@ async function showAsset(call: Incoming): Promise<AnyAnswer> {
   return answer(call, asset, { 'Cache-Control': name === 'icon.svg' ? 'no-cache' : IMMUTABLE })
 }
 
-function answer(call: Incoming, asset: Asset, headers: Record<string, string>): AnyAnswer {
+function answer(call: HttpCall, asset: Asset, headers: Record<string, string>): AnyAnswer {
   const { type, etag: ETag } = asset
   const accepted = call.headers.get('accept-encoding') ?? ''
   const encoding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined

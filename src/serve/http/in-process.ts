@@ -1,8 +1,8 @@
-import type { BunRequest } from './incoming.ts'
+import type { BunRequest } from './http-call.ts'
 import { matcherOf } from './match.ts'
 import type { Route } from './route.ts'
 import type { BoundServer, Listening } from './server.ts'
-import { type Recognising, type Served, Service } from './service.ts'
+import { type CallerLookup, type Served, Service } from './service.ts'
 
 /** All requests come from this process, without a connection that could be idle. */
 const PEERS = { requestIP: () => null, timeout() {} }
@@ -10,12 +10,12 @@ const PEERS = { requestIP: () => null, timeout() {} }
 /** A server without a port, for tests that call it in their own process. */
 export class InProcess implements BoundServer {
   readonly url: string
-  readonly #recognise: (usual: Recognising) => Recognising
+  readonly #recognise: (usual: CallerLookup) => CallerLookup
   #match: ReturnType<typeof matcherOf> = () => undefined
   #service: Service | undefined
 
   /** `recognise` replaces how the caller of a token is found. */
-  constructor(url: string, recognise: (usual: Recognising) => Recognising) {
+  constructor(url: string, recognise: (usual: CallerLookup) => CallerLookup) {
     this.url = url
     this.#recognise = recognise
   }

@@ -1,4 +1,4 @@
-import type { BunRequest } from './incoming.ts'
+import type { BunRequest } from './http-call.ts'
 import type { Route } from './route.ts'
 import { targetOf } from './target.ts'
 

@@ -1,6 +1,6 @@
 import type { AnyAnswer } from '../../api/context.ts'
 import type { BodyKind, Method } from '../../api/endpoint.ts'
-import type { Incoming } from './incoming.ts'
+import type { HttpCall } from './http-call.ts'
 
 /** Answers one method of a path: an endpoint with its Plan, or a page. */
 export interface Handler {
@@ -26,7 +26,7 @@ export interface Handler {
   readonly expired?: boolean | undefined
   /** Whether accounts that must first set up a second factor may call it. */
   readonly withoutFactor?: boolean | undefined
-  run(call: Incoming): AnyAnswer | Promise<AnyAnswer>
+  run(call: HttpCall): AnyAnswer | Promise<AnyAnswer>
 }
 
 /** A path and its methods. The path has no trailing `/`, or ends with `/*` to match everything below it. */

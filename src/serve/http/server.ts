@@ -1,11 +1,11 @@
 import type { Server } from 'bun'
 import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Observer } from '../../observe/observer.ts'
-import type { Soon } from '../../soon.ts'
 import { canonicalOf } from './address.ts'
 import { answerFailure, renderFailure, responseOf } from './answer.ts'
-import type { BunRequest } from './incoming.ts'
+import type { BunRequest } from './http-call.ts'
 import { matcherOf } from './match.ts'
 import type { Route } from './route.ts'
 import { type Served, Service } from './service.ts'
@@ -89,7 +89,7 @@ function answerError(error: unknown, requestId: string, observer: Observer): Res
 }
 
 /** Serves a request that arrived before Bun's router had any routes. */
-type Dispatch = (request: BunRequest, server: Server<undefined>) => Soon<Response>
+type Dispatch = (request: BunRequest, server: Server<undefined>) => MaybePromise<Response>
 
 /**
  * Most starts take less time than a client waits, so requests wait for the server. A load balancer without health

@@ -3,18 +3,18 @@ import type { AnyAnswer, Context } from '../../api/context.ts'
 import type { BodyKind, Method } from '../../api/endpoint.ts'
 import { isDecodable, malformedIn, Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
+import { type MaybePromise, whenResolved } from '../../maybe-promise.ts'
 import type { Observer } from '../../observe/observer.ts'
 import { actorName, type Caller } from '../../plan/viewer/actor.ts'
-import { type Soon, whenThere } from '../../soon.ts'
 import { notAcceptable, preferredOf } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
 import { readBody } from './body.ts'
 import type { Clients, Peers } from './clients.ts'
-import { type BunRequest, Incoming } from './incoming.ts'
+import { type BunRequest, HttpCall } from './http-call.ts'
 import type { Origins } from './origins.ts'
+import type { RequestFacts } from './request-facts.ts'
 import type { Handler, Route } from './route.ts'
-import type { RequestFacts } from './seen.ts'
 import { shownPath } from './shown-path.ts'
 import { watched } from './stream.ts'
 import { refuseHost, targetOf } from './target.ts'
@@ -22,12 +22,12 @@ import { refuseHost, targetOf } from './target.ts'
 const NOT_IN_ADDRESS = 'is not accepted in the URL: send the header Authorization: Bearer <token>'
 /** The methods of a server that is no proxy. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
-const NONE_YET: RequestFacts['standings'] = Object.freeze([])
+const NONE_YET: RequestFacts['rateLimits'] = Object.freeze([])
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE, type: 'text/html' }
 
 /** Finds the caller of a token. */
-export type Recognising = Pick<Identities, 'recall' | 'identify'>
+export type CallerLookup = Pick<Identities, 'cached' | 'identify'>
 
 /** What is needed to handle requests. */
 export interface Served {
@@ -36,7 +36,7 @@ export interface Served {
   readonly origins: Origins
   readonly observer: Observer
   /** Finds the caller of a token. Default: the identities of the context. */
-  readonly identities?: Recognising
+  readonly identities?: CallerLookup
   /** Whether `?token=` is accepted. */
   readonly queryToken: boolean
 }
@@ -45,13 +45,13 @@ export interface Served {
 interface Exchange {
   readonly route: Route | undefined
   readonly request: BunRequest
-  readonly seen: RequestFacts
+  readonly facts: RequestFacts
 }
 
 /** A request whose body was not read yet. */
 interface Sending {
   readonly request: BunRequest
-  readonly seen: RequestFacts
+  readonly facts: RequestFacts
   readonly handler: Handler
   readonly token: string | undefined
   readonly body: Exclude<BodyKind, 'bytes'>
@@ -59,7 +59,7 @@ interface Sending {
 
 /** Turns requests into answers. */
 export class Service {
-  readonly #identities: Recognising
+  readonly #identities: CallerLookup
   readonly #served: Served
   readonly #prefix = Bun.randomUUIDv7().slice(-12)
   #count = 0
@@ -98,10 +98,10 @@ export class Service {
   }
 
   /** Answers and logs every outcome, at once if there is nothing to wait for. */
-  serve(route: Route | undefined, request: BunRequest, server: Peers): Soon<Response> {
-    const exchange = { route, request, seen: this.#look(request, server) }
+  serve(route: Route | undefined, request: BunRequest, server: Peers): MaybePromise<Response> {
+    const exchange = { route, request, facts: this.#factsOf(request, server) }
     this.#underWay++
-    let answer: Soon<AnyAnswer>
+    let answer: MaybePromise<AnyAnswer>
     try {
       answer = this.#perform(exchange)
     } catch (error) {
@@ -111,10 +111,10 @@ export class Service {
     return this.#sendLater(answer, exchange)
   }
 
-  async #sendLater(soon: Soon<AnyAnswer>, exchange: Exchange): Promise<Response> {
+  async #sendLater(promise: MaybePromise<AnyAnswer>, exchange: Exchange): Promise<Response> {
     let answer: AnyAnswer
     try {
-      answer = await soon
+      answer = await promise
     } catch (error) {
       answer = this.#answerFailure(error, exchange)
     }
@@ -122,26 +122,26 @@ export class Service {
     return this.#send(answer, exchange)
   }
 
-  #answerFailure(error: unknown, { seen }: Exchange): AnyAnswer {
+  #answerFailure(error: unknown, { facts }: Exchange): AnyAnswer {
     const { observer, context } = this.#served
-    return answerFailure(error, seen.requestId, observer, context.explainsDenials)
+    return answerFailure(error, facts.requestId, observer, context.explainsDenials)
   }
 
-  #send(answer: AnyAnswer, { route, request, seen }: Exchange): Response {
+  #send(answer: AnyAnswer, { route, request, facts }: Exchange): Response {
     try {
       const status = isUnchanged(request, answer) ? 304 : answer.status
-      const { started } = seen
+      const { started } = facts
       const ms = performance.now() - started
       this.#served.context.requests.add(route, request.method, { status, started, ms })
-      if (answer.body instanceof ReadableStream) return this.#stream(request, { ...answer, status }, seen)
-      this.#logRequest(request, status, seen)
-      return this.#respond(request, answer, status, seen)
+      if (answer.body instanceof ReadableStream) return this.#stream(request, { ...answer, status }, facts)
+      this.#logRequest(request, status, facts)
+      return this.#respond(request, answer, status, facts)
     } finally {
       this.#underWay--
     }
   }
 
-  #look(request: BunRequest, server: Peers): RequestFacts {
+  #factsOf(request: BunRequest, server: Peers): RequestFacts {
     const { path, search } = targetOf(request.url)
     return {
       path,
@@ -150,26 +150,26 @@ export class Service {
       requestId: this.newRequestId(),
       client: this.#served.clients.clientOf(request, server),
       rates: this.#served.context.rates,
-      standings: NONE_YET,
+      rateLimits: NONE_YET,
       server,
       stopping: this.#stopping.signal,
     }
   }
 
   /** Sends a stream. It is under way until it ends, by itself or because nobody reads it. Then it is logged. */
-  #stream(request: BunRequest, { body, ...answer }: AnyAnswer, seen: RequestFacts): Response {
+  #stream(request: BunRequest, { body, ...answer }: AnyAnswer, facts: RequestFacts): Response {
     const { status } = answer
     const stream = body as ReadableStream<Uint8Array>
     if (request.method === 'HEAD' || status === 304) {
       void stream.cancel()
-      this.#logRequest(request, status, seen)
-      return this.#respond(request, { ...answer, body: '' }, status, seen)
+      this.#logRequest(request, status, facts)
+      return this.#respond(request, { ...answer, body: '' }, status, facts)
     }
     this.#underWay++
     const sent = watched(stream, request.signal, (error) => {
       this.#underWay--
       if (error !== undefined) {
-        const { requestId } = seen
+        const { requestId } = facts
         this.#served.observer.emit({
           kind: 'request_failed',
           message: 'A stream was broken off.',
@@ -177,14 +177,14 @@ export class Service {
           requestId,
         })
       }
-      this.#logRequest(request, status, seen)
+      this.#logRequest(request, status, facts)
     })
-    return this.#respond(request, { ...answer, body: sent }, status, seen)
+    return this.#respond(request, { ...answer, body: sent }, status, facts)
   }
 
   /** Logs the answer. */
-  #logRequest({ method }: BunRequest, status: number, seen: RequestFacts): void {
-    const { path, search, started, requestId, client, caller, account, tool } = seen
+  #logRequest({ method }: BunRequest, status: number, facts: RequestFacts): void {
+    const { path, search, started, requestId, client, caller, account, tool } = facts
     this.#served.observer.emit({
       kind: 'request_answered',
       method,
@@ -203,12 +203,12 @@ export class Service {
     request: BunRequest,
     answer: AnyAnswer,
     status: number,
-    { requestId, standings }: RequestFacts,
+    { requestId, rateLimits }: RequestFacts,
   ): Response {
     const { origins } = this.#served
     const { method } = request
     const response = responseOf(answer, status, requestId)
-    if (standings.length > 0) addRates(response.headers, standings)
+    if (rateLimits.length > 0) addRates(response.headers, rateLimits)
     if (origins.any) addTo(response.headers, origins.headersFor(request))
     // Bun treats everything after CONNECT as the bytes of a tunnel.
     if (this.#lastAnswers || method === 'CONNECT') response.headers.set('Connection', 'close')
@@ -216,31 +216,31 @@ export class Service {
   }
 
   /** Handles a request from top to bottom. */
-  #perform({ route, request, seen }: Exchange): Soon<AnyAnswer> {
+  #perform({ route, request, facts }: Exchange): MaybePromise<AnyAnswer> {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight
     // Bun's router reads U+FFFD for bytes that are not UTF-8.
-    const handler = handlerOf(isDecodable(seen.path) ? route : undefined, request.method)
-    admit(seen, handler, request.method, 'address')
+    const handler = handlerOf(isDecodable(facts.path) ? route : undefined, request.method)
+    admit(facts, handler, request.method, 'address')
     if (handler.page)
-      return handler.run(new Incoming(request, seen, { ...nothing, query: pageQuery(seen, handler) }))
+      return handler.run(new HttpCall(request, facts, { ...nothing, query: pageQuery(facts, handler) }))
     const type = preferredOf(request.headers.get('accept'), handler.produces)
     if (type === undefined) throw notAcceptable(handler.produces)
-    const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
+    const parameters = facts.search === '' ? undefined : new URLSearchParams(facts.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     const { maxBytes, takes, plans } = handler
     const query =
       parameters === undefined
         ? Query.empty
-        : new Query(parameters, takes, { plans, url: true, malformed: malformedIn(seen.search) })
+        : new Query(parameters, takes, { plans, url: true, malformed: malformedIn(facts.search) })
     const run = (caller: Caller, body: object) =>
-      handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
-    return whenThere(this.#callerOf(token), (caller) => {
-      seen.caller = caller
-      admit(seen, handler, request.method, 'user')
+      handler.run(new HttpCall(request, facts, { caller, query, body, type, maxBytes }))
+    return whenResolved(this.#callerOf(token), (caller) => {
+      facts.caller = caller
+      admit(facts, handler, request.method, 'user')
       if (handler.body !== undefined && handler.body !== 'bytes')
-        return this.#withBody({ request, seen, handler, token, body: handler.body }, run)
+        return this.#withBody({ request, facts, handler, token, body: handler.body }, run)
       refuseUnsettled(handler, caller)
       return run(caller, NONE)
     })
@@ -248,11 +248,11 @@ export class Service {
 
   /** Reads the body, then runs. Sign-ups are counted here, since each has a body. */
   async #withBody(
-    { request, seen, handler, token, body: kind }: Sending,
-    run: (caller: Caller, body: object) => Soon<AnyAnswer>,
+    { request, facts, handler, token, body: kind }: Sending,
+    run: (caller: Caller, body: object) => MaybePromise<AnyAnswer>,
   ): Promise<AnyAnswer> {
-    if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
-    refuseUnsettled(handler, seen.caller)
+    if (token === undefined && handler.signsUp?.()) await admitSignUps(facts, 1)
+    refuseUnsettled(handler, facts.caller)
     const body = await readBody(request, kind)
     // Reading a body may take long, and the token may have ended meanwhile.
     const caller = await this.#callerOf(token)
@@ -271,9 +271,9 @@ export class Service {
     return parameters?.get('token') ?? undefined
   }
 
-  #callerOf(token: string | undefined): Soon<Caller> {
+  #callerOf(token: string | undefined): MaybePromise<Caller> {
     if (token === undefined) return anonymous
-    return this.#identities.recall(token) ?? this.#identities.identify(token)
+    return this.#identities.cached(token) ?? this.#identities.identify(token)
   }
 }
 

@@ -3,7 +3,7 @@ import { didYouMean } from '../../declare/closest.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, invalid } from '../../errors.ts'
 import { answerFailure } from '../http/answer.ts'
-import type { Incoming } from '../http/incoming.ts'
+import type { HttpCall } from '../http/http-call.ts'
 import { checkArguments } from './arguments.ts'
 import { loadPackage, ownTools, type Package, serverOf } from './protocol.ts'
 import { errorOf, type ToolResult } from './result.ts'
@@ -11,7 +11,7 @@ import { ToolUse } from './tool-call.ts'
 import { type Tool, tools } from './tools.ts'
 
 /** Answers one message. The answer is complete before it is sent: nothing streams. */
-export async function answerMessage(context: Context, call: Incoming): Promise<AnyAnswer> {
+export async function answerMessage(context: Context, call: HttpCall): Promise<AnyAnswer> {
   call.query.refuseAll()
   const sdk = await loadPackage()
   const server = () =>
@@ -44,7 +44,7 @@ function toolNamed(name: string, { ProtocolError, ProtocolErrorCode }: Package):
 }
 
 /** Runs a tool. Returns its answer, or an error as in the HTTP API. */
-async function useTool(context: Context, call: Incoming, tool: Tool, given: unknown): Promise<ToolResult> {
+async function useTool(context: Context, call: HttpCall, tool: Tool, given: unknown): Promise<ToolResult> {
   try {
     const result = await tool.run(new ToolUse(context, call), checked(tool, given))
     call.noteTool(tool.name, 200)

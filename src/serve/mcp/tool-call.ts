@@ -5,7 +5,7 @@ import type { Note } from '../../api/notes.ts'
 import { Query } from '../../api/query.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
-import type { Incoming } from '../http/incoming.ts'
+import type { HttpCall } from '../http/http-call.ts'
 
 /** The input of an endpoint that a tool calls. */
 export interface EndpointInput {
@@ -32,10 +32,10 @@ class ToolCall implements Call {
   readonly device = null
   readonly key: string | null
   readonly lastEventId = null
-  readonly #outer: Incoming
+  readonly #outer: HttpCall
 
   constructor(
-    outer: Incoming,
+    outer: HttpCall,
     { method, path, takes, plans }: ServerEndpoint | EntityEndpoint,
     { id = '', query = {}, body = {}, note = null, key = null }: EndpointInput,
     entity = '',
@@ -99,9 +99,9 @@ class ToolCall implements Call {
 /** One use of a tool. */
 export class ToolUse {
   readonly context: Context
-  readonly call: Incoming
+  readonly call: HttpCall
 
-  constructor(context: Context, call: Incoming) {
+  constructor(context: Context, call: HttpCall) {
     this.context = context
     this.call = call
   }

@@ -108,16 +108,16 @@ export class Pool {
     )
   }
 
-  /** Runs a transaction: all of it or nothing. `patience`: how long each of its statements may take. */
+  /** Runs a transaction: all of it or nothing. `timeoutMs`: how long each of its statements may take. */
   transaction<T>(
     work: (connection: Connection) => Promise<TransactionResult<T>>,
-    patience = this.#limits.statementMs,
+    timeoutMs = this.#limits.statementMs,
   ): Promise<T> {
     const until = performance.now() + this.#limits.statementMs
     return this.#with({ exclusive: true, until }, async (connection) => {
       try {
         await connection.idle(until)
-        return await this.#transact(connection, work, patience)
+        return await this.#transact(connection, work, timeoutMs)
       } finally {
         connection.held = false
         this.#letGo(connection)
@@ -128,16 +128,16 @@ export class Pool {
   async #transact<T>(
     connection: PooledConnection,
     work: (connection: Connection) => Promise<TransactionResult<T>>,
-    patience: number,
+    timeoutMs: number,
   ): Promise<T> {
-    const ask = <R>(send: () => Promise<R>) => connection.ask(patience, send)
+    const ask = <R>(send: () => Promise<R>) => connection.ask(timeoutMs, send)
     try {
       // Whatever the default: after waiting for a lock, a statement must see the latest rows, not those from before.
       // Not awaited: it is sent together with the first statement, whose answer shows whether it failed.
       ask(() => connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')).catch(() => {})
       const { result, commit } = await work({
         query: (statement, params) =>
-          connection.ask(patience, () => connection.run(statement, params), undefined, statement.text),
+          connection.ask(timeoutMs, () => connection.run(statement, params), undefined, statement.text),
       })
       await ask(() => end(connection, commit))
       return result

@@ -43,7 +43,7 @@ export interface PoolEvents {
 /** A statement that was sent and has no answer yet. */
 interface PendingStatement {
   /** How long the server may take for it, once the statements before it are done. */
-  readonly patience: number
+  readonly timeoutMs: number
   /** When its caller stops waiting, whatever happens to it. */
   readonly until: number
   fail(error: unknown): void
@@ -146,14 +146,14 @@ export class PooledConnection {
 
   /** `text`: that of the statement, if it is to be reported when it is slow. */
   ask<T>(
-    patience: number,
+    timeoutMs: number,
     send: () => Promise<T>,
     until = Number.POSITIVE_INFINITY,
     text?: string,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const began = performance.now()
-      const pending: PendingStatement = { patience, until, fail: reject }
+      const pending: PendingStatement = { timeoutMs, until, fail: reject }
       if (this.#pending.length === 0) this.#since = began
       this.#pending.push(pending)
       const landed = () => {
@@ -197,7 +197,7 @@ export class PooledConnection {
     for (const { until, fail } of waiting)
       if (now > until) fail(unavailable(new Error('no answer from the database in time')))
     const [first] = this.#pending
-    return first !== undefined && this.busyFor(now) > first.patience + GRACE_MS
+    return first !== undefined && this.busyFor(now) > first.timeoutMs + GRACE_MS
   }
 
   /** Drops the connection without telling the server, which may go on with its work. */

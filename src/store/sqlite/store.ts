@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { Failure, outdated } from '../../errors.ts'
-import type { Soon } from '../../soon.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
 import { refuseAbandoned } from '../abandoned.ts'
 import { NOTHING, type StoreRequest, type Work } from '../act.ts'
 import type { Params, Row } from '../dialect.ts'
@@ -144,7 +144,7 @@ export class SqliteStore implements Store {
     return keepSecret(this.#path, given)
   }
 
-  read(statement: Statement, params: Params): Soon<readonly Row[]> {
+  read(statement: Statement, params: Params): MaybePromise<readonly Row[]> {
     try {
       return this.#readNow(statement, params)
     } catch (error) {
@@ -153,7 +153,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  #readNow(statement: Statement, params: Params): Soon<readonly Row[]> {
+  #readNow(statement: Statement, params: Params): MaybePromise<readonly Row[]> {
     this.#refuseOutdated()
     const place = this.#placement.of(statement)
     if (place === HERE) return this.#statements.execute(statement, params).rows

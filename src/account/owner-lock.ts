@@ -11,7 +11,7 @@ export const OWNER = 'owner'
  * the user waits until the transaction has ended, and erases what it stored. `idParam` has the id of the user; steps
  * are compiled once for each Entity type. `alone`: others that store the same wait too, so that a limit holds.
  */
-export function ownerHold(dialect: Dialect, idParam: string, alone = false): (entity: string) => Step {
+export function ownerLock(dialect: Dialect, idParam: string, alone = false): (entity: string) => Step {
   const lock = dialect.lock?.[alone ? 'toChange' : 'toExist']
   return forEachType((entity) => step(dialect, OWNER, 'some', userSql(entity, idParam, sql``, lock)))
 }
@@ -20,7 +20,7 @@ export function ownerHold(dialect: Dialect, idParam: string, alone = false): (en
  * The same for a transaction that depends on the state of the account, which was checked before. The step is refused if
  * the e-mail or the password has changed since. If `$held_key` and `$held_hash` are null, any state will do.
  */
-export function accountHold(dialect: Dialect, name: string): (entity: string) => Step {
+export function accountLock(dialect: Dialect, name: string): (entity: string) => Step {
   const isAsBefore = (column: string, held: string) =>
     sql` AND (${param(held)} IS NULL OR h.${id(column)} = ${param(held)})`
   const state = sql`${isAsBefore(EMAIL_KEY, '$held_key')}${isAsBefore('password', '$held_hash')}`
@@ -37,7 +37,7 @@ export const SESSION = 'session of the caller'
  * sessions for a moment, and something added in that moment would outlast the session. It comes after steps that lock
  * the same user more strictly, so that two such transactions do not deadlock.
  */
-export function sessionHold(dialect: Dialect): (entity: string) => Step {
+export function sessionLock(dialect: Dialect): (entity: string) => Step {
   const ended = sql`EXISTS (SELECT 1 FROM "takeback_ended_sessions" s WHERE s."session" IN (${param('$calling_session')}, ${param('$calling_token')}))`
   const state = sql` AND h.${id(TOKEN_EPOCH)} = ${param('$calling_epoch', 'integer')} AND NOT ${ended}`
   return forEachType((entity) =>

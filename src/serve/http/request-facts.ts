@@ -1,5 +1,5 @@
 import type { RateLimits } from '../../api/limits/rate-limits.ts'
-import type { Standing } from '../../api/limits/token-bucket.ts'
+import type { RateLimitStatus } from '../../api/limits/token-bucket.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Client } from './address.ts'
 import type { Peers } from './clients.ts'
@@ -13,7 +13,7 @@ export interface RequestFacts {
   readonly client: Client
   readonly rates: RateLimits
   /** The rate limits that were checked, and what is left of them. */
-  standings: readonly Standing[]
+  rateLimits: readonly RateLimitStatus[]
   /** How many sign-ups were counted for the request. */
   signUps?: number
   readonly server: Peers

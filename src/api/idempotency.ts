@@ -15,7 +15,7 @@ const HEADER = 'Idempotency-Key'
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** A request that may be repeated if it has an `Idempotency-Key`. */
-export interface Repeatable {
+export interface IdempotentRequest {
   readonly caller: Caller
   /** The address of the client. It tells callers apart who are not signed in. */
   readonly address: string
@@ -34,7 +34,7 @@ export interface Repeatable {
 }
 
 /** Makes a request of the command line. */
-export function fromSystem(body: unknown): Repeatable {
+export function fromSystem(body: unknown): IdempotentRequest {
   const caller = { actor: system, session: undefined, epoch: undefined, expired: false }
   const { signal } = new AbortController()
   return { caller, body, address: '', key: null, note: null, target: '', signal }
@@ -43,7 +43,7 @@ export function fromSystem(body: unknown): Repeatable {
 /** Runs an act. With an `Idempotency-Key`: once, in one transaction. Without: each write is its own transaction. */
 export function performOnce(
   context: Context,
-  request: Repeatable,
+  request: IdempotentRequest,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   refuseUnplanned(request)
@@ -56,7 +56,7 @@ export function performOnce(
 /** The same, but always in one transaction. */
 export function transactOnce(
   context: Context,
-  request: Repeatable,
+  request: IdempotentRequest,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   refuseUnplanned(request)
@@ -68,7 +68,7 @@ export function transactOnce(
 }
 
 /** A request for a preview must write nothing, and agents must write nothing without a plan. */
-function refuseUnplanned({ planned, query, caller }: Repeatable): void {
+function refuseUnplanned({ planned, query, caller }: IdempotentRequest): void {
   if (planned) return
   for (const name of query?.planning.keys() ?? []) throw invalidAt(name, 'is not possible here')
   if (isAgent(caller.actor)) throw new Failure('forbidden')
@@ -77,10 +77,10 @@ function refuseUnplanned({ planned, query, caller }: Repeatable): void {
 /**
  * Returns the kept answer of a repeated request. For work that runs before the transaction, which asks again itself.
  */
-export async function replayOf(context: Context, request: Repeatable): Promise<Answer | undefined> {
+export async function replayOf(context: Context, request: IdempotentRequest): Promise<Answer | undefined> {
   if (request.key === null) return undefined
   const params = await perform(context.store, knownBy(context, request, request.key))
-  return perform(context.store, recallAnswer(context, params))
+  return perform(context.store, findKeptAnswer(context, params))
 }
 
 /**
@@ -89,7 +89,7 @@ export async function replayOf(context: Context, request: Repeatable): Promise<A
  */
 function withKey(
   context: Context,
-  request: Repeatable,
+  request: IdempotentRequest,
   key: string,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
@@ -113,7 +113,7 @@ export function refuseMalformedKey(key: string): void {
  */
 export async function runOnce(
   context: Context,
-  request: Repeatable,
+  request: IdempotentRequest,
   run: () => Promise<Answer>,
 ): Promise<Answer> {
   const { key } = request
@@ -125,7 +125,7 @@ export async function runOnce(
   const { begin, finish, release } = context.answers
   const { done } = await context.store.write(begin, params)
   if (!done) {
-    const known = await perform(context.store, recallAnswer(context, params))
+    const known = await perform(context.store, findKeptAnswer(context, params))
     if (known === undefined) throw new Failure('busy')
     return known
   }
@@ -145,7 +145,7 @@ export async function runOnce(
 }
 
 /** Anybody may call an open route, so the bytes kept for each caller are limited. */
-async function isKept({ rates }: Context, request: Repeatable, { body }: Answer): Promise<boolean> {
+async function isKept({ rates }: Context, request: IdempotentRequest, { body }: Answer): Promise<boolean> {
   const bytes = Buffer.byteLength(body ?? '')
   return (
     bytes <= budget.keptBytes &&
@@ -172,14 +172,14 @@ function* doOnce(context: Context, known: Act<Params>, make: () => Act<KeptAnswe
       yield* write(keep(answer.shows), { ...params, ...recordOf(keptPart(answer)) })
       return answer
     }
-    const known = yield* recallAnswer(context, params)
+    const known = yield* findKeptAnswer(context, params)
     if (known !== undefined) return known
   }
   throw new Failure('busy')
 }
 
 /** Returns the first answer; undefined if it was just erased. */
-function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undefined> {
+function* findKeptAnswer({ answers }: Context, params: Params): Act<Answer | undefined> {
   const [row] = yield* read(answers.find, params)
   if (row === undefined) return undefined
   const [request, status, headers, body] = row
@@ -195,7 +195,7 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
 }
 
 /** Returns what identifies a request. Uses a former name of the caller's type if an answer was kept under it. */
-function* knownBy(context: Context, request: Repeatable, key: string): Act<Params> {
+function* knownBy(context: Context, request: IdempotentRequest, key: string): Act<Params> {
   const now = keptNow(context)
   for (const actor of formerActors(context, request.caller)) {
     const params = { ...answerParams(request, key, actor), ...now }
@@ -219,7 +219,7 @@ function formerActors({ model }: Context, { actor }: Caller): Actor[] {
 }
 
 /** Only hashes are stored. Without the key, not even a weak secret in the request can be guessed from them. */
-function answerParams(request: Repeatable, key: string, actor = request.caller.actor): Params {
+function answerParams(request: IdempotentRequest, key: string, actor = request.caller.actor): Params {
   const { target, body, address } = request
   const hashed = createHmac('sha256', key)
     .update(`${target}\n${JSON.stringify(body)}`)

@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import { admit, admitSignUps, admitStream } from './admission.ts'
 import { bodyStream } from './body.ts'
-import type { RequestFacts } from './seen.ts'
+import type { RequestFacts } from './request-facts.ts'
 import { targetOf } from './target.ts'
 
 /** A request from Bun's router. */
@@ -25,23 +25,23 @@ interface CheckedRequest {
 }
 
 /** A request as an endpoint sees it. Rarely needed parts are read only on demand. */
-export class Incoming implements Call {
+export class HttpCall implements Call {
   readonly caller: Caller
   readonly query: Query
   readonly body: object
   readonly type: string
   readonly #request: BunRequest
-  readonly #seen: RequestFacts
+  readonly #facts: RequestFacts
   readonly #maxBytes: number
 
-  constructor(request: BunRequest, seen: RequestFacts, checked: CheckedRequest) {
+  constructor(request: BunRequest, facts: RequestFacts, checked: CheckedRequest) {
     this.caller = checked.caller
     this.query = checked.query
     this.body = checked.body
     this.type = checked.type
     this.#maxBytes = checked.maxBytes ?? budget.bodyBytes
     this.#request = request
-    this.#seen = seen
+    this.#facts = facts
   }
 
   get bytes(): ReadableStream<Uint8Array> {
@@ -49,7 +49,7 @@ export class Incoming implements Call {
   }
 
   get stopping(): AbortSignal {
-    return this.#seen.stopping
+    return this.#facts.stopping
   }
 
   get params(): Readonly<Record<string, string>> {
@@ -113,15 +113,15 @@ export class Incoming implements Call {
   }
 
   noteAccount(digest: string): void {
-    this.#seen.account = digest
+    this.#facts.account = digest
   }
 
   async signUp(count: number): Promise<void> {
-    await admitSignUps(this.#seen, count)
+    await admitSignUps(this.#facts, count)
   }
 
   keepOpen(caller: Caller): () => void {
-    const close = admitStream(this.#seen, caller)
+    const close = admitStream(this.#facts, caller)
     this.waitLong()
     return close
   }
@@ -131,28 +131,28 @@ export class Incoming implements Call {
   }
 
   get requestId(): string {
-    return this.#seen.requestId
+    return this.#facts.requestId
   }
 
   /** Notes for the log which tool was used, and its status. */
   noteTool(name: string, status: number): void {
-    this.#seen.tool = { name, status }
+    this.#facts.tool = { name, status }
   }
 
   /** Counts the request as a write too. For requests that only their body shows to be writes. */
   admitWrite(): void {
-    for (const whose of ['address', 'user'] as const) admit(this.#seen, {}, 'POST', whose)
+    for (const whose of ['address', 'user'] as const) admit(this.#facts, {}, 'POST', whose)
   }
 
   waitLong(): void {
-    this.#seen.server.timeout(this.#request, 0)
+    this.#facts.server.timeout(this.#request, 0)
   }
 
   hangUp(): void {
-    this.#seen.server.timeout(this.#request, 1)
+    this.#facts.server.timeout(this.#request, 1)
   }
 
   get address(): string {
-    return this.#seen.client.network
+    return this.#facts.client.network
   }
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Told } from './load.ts'
+import type { LoadResult } from './load.ts'
 import { folder, onCore, run, type Server } from './processes.ts'
 
 export interface Call {
@@ -62,10 +62,10 @@ function format({ method, path, body }: Call, { url }: Server, token: string): s
   return `${head.join('\r\n')}\r\n\r\n${content}`
 }
 
-async function runOwn(server: Server, load: object, seconds: number): Promise<Told> {
+async function runOwn(server: Server, load: object, seconds: number): Promise<LoadResult> {
   const input = JSON.stringify({ port: Number(new URL(server.url).port), ...load })
   const command = onCore('load', [process.execPath, 'bench/load.ts'])
-  return JSON.parse(await run(command, seconds + GRACE_SECONDS, input)) as Told
+  return JSON.parse(await run(command, seconds + GRACE_SECONDS, input)) as LoadResult
 }
 
 async function runWrk(
@@ -74,7 +74,7 @@ async function runWrk(
   requests: readonly string[],
   connections: number,
   seconds: number,
-): Promise<Omit<Told, 'latencies'>> {
+): Promise<Omit<LoadResult, 'latencies'>> {
   const file = join(folder, 'load.lua')
   writeFileSync(file, scriptOf(requests))
   const command = [wrk, '-t1', `-c${connections}`, `-d${Math.max(1, Math.round(seconds))}s`, '-s', file, url]

@@ -1,9 +1,9 @@
+import { createRates } from './create-rates.ts'
 import type { Options } from './options.ts'
 import { startTakeback, startWithoutJournal } from './processes.ts'
 import { makeDatabase } from './setup.ts'
 import type { BenchStore } from './store.ts'
 import { judge, type Line, whole } from './table.ts'
-import { createRates } from './turns.ts'
 
 const BAR = { least: 0.7 }
 

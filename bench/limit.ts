@@ -1,12 +1,12 @@
-// The yardstick: how fast this machine is with the same SQL and the same fsync, and nothing else. No validation, no
+// The limit: how fast this machine is with the same SQL and the same fsync, and nothing else. No validation, no
 // login, no rules, no log. Started by run.ts: bun bench/limit.ts <address of a database>
 import { SignJWT } from 'jose'
 import { readConfig } from '../src/config.ts'
-import { answerAlike } from './alike.ts'
+import { answerLikeTakeback } from './like-takeback.ts'
+import type { Booking, Found } from './limit-types.ts'
 import { openPostgresLimit } from './postgres/limit.ts'
 import { openSqliteLimit } from './sqlite/limit.ts'
-import { ALIKE, BLIND } from './store.ts'
-import type { Booking, Found } from './yardstick.ts'
+import { BLIND, LIKE_TAKEBACK } from './store.ts'
 
 const database = process.argv[2] ?? ''
 if (database === '') throw new Error('Say which database: bun bench/limit.ts sqlite:<path> or postgres://….')
@@ -53,13 +53,13 @@ const server = Bun.serve({
     [BLIND]: {
       POST: async (request) => answer(limit.createBlind?.((await request.json()) as Booking), 201),
     },
-    [`${ALIKE}/api/bookings/`]: {
-      GET: (request) => answerAlike(request, 'list', () => limit.list()),
+    [`${LIKE_TAKEBACK}/api/bookings/`]: {
+      GET: (request) => answerLikeTakeback(request, 'list', () => limit.list()),
       POST: (request) =>
-        answerAlike(request, 'new', async () => limit.create((await request.json()) as Booking)),
+        answerLikeTakeback(request, 'new', async () => limit.create((await request.json()) as Booking)),
     },
-    [`${ALIKE}/api/bookings/:id/`]: {
-      GET: (request) => answerAlike(request, 'one', () => limit.read(Number(request.params.id))),
+    [`${LIKE_TAKEBACK}/api/bookings/:id/`]: {
+      GET: (request) => answerLikeTakeback(request, 'one', () => limit.read(Number(request.params.id))),
     },
     '/api/bookings/:id/': {
       GET: (request) => answer(limit.read(Number(request.params.id))),

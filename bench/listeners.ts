@@ -1,9 +1,9 @@
+import { createRates } from './create-rates.ts'
 import type { Options } from './options.ts'
 import { type Server, startTakeback } from './processes.ts'
 import { ask, logIn, makeDatabase } from './setup.ts'
 import type { BenchStore } from './store.ts'
 import { judge, type Line, whole } from './table.ts'
-import { createRates } from './turns.ts'
 
 const LISTENERS = 1000
 const BAR = { least: 0.9 }

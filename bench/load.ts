@@ -2,7 +2,7 @@
 // beforehand. generator.ts starts it, with its order as JSON on standard input; it prints the result as JSON.
 
 /** A load for a number of milliseconds, or of a number of requests. */
-interface Order {
+interface LoadOrder {
   readonly port: number
   readonly connections: number
   readonly requests: readonly string[]
@@ -10,7 +10,7 @@ interface Order {
   readonly count?: number
 }
 
-export interface Told {
+export interface LoadResult {
   readonly requests: number
   readonly failures: number
   readonly seconds: number
@@ -38,7 +38,7 @@ function lengthOf(bytes: Buffer): number | undefined {
   return end + END_OF_HEAD.length + Number(length ?? 0)
 }
 
-async function send({ port, connections, requests, milliseconds, count }: Order): Promise<Told> {
+async function send({ port, connections, requests, milliseconds, count }: LoadOrder): Promise<LoadResult> {
   const ring = requests.map((request) => Buffer.from(request))
   const latencies: number[] = []
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>()
@@ -87,7 +87,7 @@ async function send({ port, connections, requests, milliseconds, count }: Order)
 }
 
 if (import.meta.main) {
-  const order = (await Bun.stdin.json()) as Order
+  const order = (await Bun.stdin.json()) as LoadOrder
   console.log(JSON.stringify(await send(order)))
   process.exit(0)
 }

@@ -1,11 +1,11 @@
-// The yardstick of `queries`: one page of a list, by exactly the SQL that Takeback runs for it, and nothing else. No
+// The limit of `queries`: one page of a list, by exactly the SQL that Takeback runs for it, and nothing else. No
 // login, no parsing, no rules except those in the SQL. Started by queries.ts: bun bench/page.ts <address of a database>
 // <file of the page>
 import { readFileSync } from 'node:fs'
 import { readConfig } from '../src/config.ts'
+import type { Values } from './limit-types.ts'
 import { openPostgresQuery } from './postgres/limit.ts'
 import { openSqliteQuery } from './sqlite/limit.ts'
-import type { Values } from './yardstick.ts'
 
 /** An SQL text, and the values bound to it for each number. */
 export interface Page {

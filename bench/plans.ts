@@ -4,20 +4,20 @@ import { readEntity, readOne } from '../src/api/read/read.ts'
 import { loadModel, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Actor } from '../src/plan/viewer/actor.ts'
-import { type Asked, askedOf, scansIn, valuesOf } from '../test/plans.ts'
+import { type RecordedStatement, recordStatements, scansIn, valuesOf } from '../test/plans.ts'
 import { rootOf } from './processes.ts'
 import type { Database } from './store.ts'
 
 /** A request by an Actor: for a list, or for the Entity with an id. */
-export interface Wanted {
+export interface PlannedRequest {
   readonly actor: Actor
   readonly entity: string
   readonly id?: number
   readonly query?: string
 }
 
-export interface Found {
-  readonly asked: readonly Asked[]
+export interface FoundPlan {
+  readonly statements: readonly RecordedStatement[]
   readonly body: string
 }
 
@@ -25,18 +25,18 @@ export interface Found {
 export async function lookUp(
   { url }: Database,
   config: string,
-  wanted: readonly Wanted[],
-): Promise<readonly Found[]> {
+  requests: readonly PlannedRequest[],
+): Promise<readonly FoundPlan[]> {
   const settings = readConfig({ database: url, config: rootOf(config) }, process.env)
   const app = await openApp(settings, await loadModel(settings.file))
   try {
-    const found: Found[] = []
-    for (const one of wanted) {
+    const found: FoundPlan[] = []
+    for (const one of requests) {
       let body = ''
-      const asked = await askedOf(app.context.store, async () => {
+      const statements = await recordStatements(app.context.store, async () => {
         body = (await answerOf(app.context, one)).body ?? ''
       })
-      found.push({ asked, body })
+      found.push({ statements, body })
     }
     return found
   } finally {
@@ -44,7 +44,7 @@ export async function lookUp(
   }
 }
 
-function answerOf(context: Parameters<typeof listPage>[0], { actor, entity, id, query }: Wanted) {
+function answerOf(context: Parameters<typeof listPage>[0], { actor, entity, id, query }: PlannedRequest) {
   const plan = context.plans.get(entity)
   if (plan === undefined) throw new Error(`There is no Entity type ${entity}.`)
   const parameters = new URLSearchParams(query)
@@ -67,12 +67,12 @@ const WALK = /WHERE t\."deleted_at" IS NULL ORDER BY t\."id" ASC LIMIT \d+$/
 /** Throws if a database would scan a whole table: measurements must not depend on the number of rows. */
 export async function refuseScans(
   database: Database,
-  found: readonly Found[],
+  found: readonly FoundPlan[],
   tables: readonly string[],
 ): Promise<void> {
-  for (const asked of found.flatMap((one) => one.asked)) {
-    const { text } = asked.statement
-    const plan = await database.explain(text, valuesOf(asked))
+  for (const statements of found.flatMap((one) => one.statements)) {
+    const { text } = statements.statement
+    const plan = await database.explain(text, valuesOf(statements))
     if (!WALK.test(text) && scansIn(plan, ['t', ...tables]).length > 0)
       throw new Error(`A query looks at all of a table:\n${text}\n${plan}`)
   }

@@ -5,7 +5,7 @@ import { valuesOf } from '../test/plans.ts'
 import { type Call, drive } from './generator.ts'
 import type { Options } from './options.ts'
 import type { Page } from './page.ts'
-import { type Found, lookUp, refuseScans, type Wanted } from './plans.ts'
+import { type FoundPlan, lookUp, type PlannedRequest, refuseScans } from './plans.ts'
 import { folder, run, type Server, startPage, startTakeback, storeFlags } from './processes.ts'
 import { ask, logIn, makeDatabase, member } from './setup.ts'
 import type { BenchStore, Database } from './store.ts'
@@ -36,8 +36,8 @@ export async function measureQueries(
   say(`queries: filling ${whole(VISITS)} rows`)
   const database = await makeDatabase(store, 'queries', { visits: VISITS }, { config: CONFIG })
   await addGuest(database)
-  const pages = await lookUp(database, CONFIG, wantedPages())
-  const others = await lookUp(database, CONFIG, wantedBesides())
+  const pages = await lookUp(database, CONFIG, pageRequests())
+  const others = await lookUp(database, CONFIG, otherRequests())
   await refuseScans(database, [...pages.slice(0, 1), ...others], ['visits'])
   const [takeback, limit] = [
     await startTakeback(database, false, CONFIG),
@@ -63,12 +63,12 @@ async function addGuest(database: Database): Promise<void> {
   await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database, CONFIG)], 60)
 }
 
-function wantedPages(): Wanted[] {
+function pageRequests(): PlannedRequest[] {
   return Array.from({ length: LITERALS }, (_, at) => ({ actor: guest, entity: 'visits', query: queryOf(at) }))
 }
 
 /** Other requests, whose plans are checked but not measured. */
-function wantedBesides(): Wanted[] {
+function otherRequests(): PlannedRequest[] {
   const visits = { actor: guest, entity: 'visits' }
   return [
     { ...visits, query: `${queryOf(0)}&count=1` },
@@ -80,8 +80,8 @@ function wantedBesides(): Wanted[] {
 }
 
 /** Writes the file that bench/page.ts serves. All pages must have the same SQL text. */
-function writePage(found: readonly Found[]): string {
-  const asked = found.flatMap((one) => one.asked)
+function writePage(found: readonly FoundPlan[]): string {
+  const asked = found.flatMap((one) => one.statements)
   const texts = new Set(asked.map(({ statement }) => statement.text))
   const [text] = texts
   if (text === undefined || texts.size > 1)

@@ -5,7 +5,7 @@ import type { Options, Part } from './options.ts'
 import { lookUp, refuseScans } from './plans.ts'
 import { CONFIG, memoryOf, processorTimeOf, type Server, startLimit, startTakeback } from './processes.ts'
 import { compareAnswers, logIn, makeDatabase, member } from './setup.ts'
-import { ALIKE, type BenchStore, BLIND, type Counts, type Database } from './store.ts'
+import { type BenchStore, BLIND, type Counts, type Database, LIKE_TAKEBACK } from './store.ts'
 import { judge, type Line, median, whole } from './table.ts'
 
 const BOOKINGS = 100_000
@@ -108,12 +108,12 @@ const rates: readonly Row[] = [
 ]
 
 /** Compares with a bare server that has Takeback's headers and a log. */
-function alike({ bar: _, ...row }: Row): Row {
-  return { ...row, what: `${row.what}, same headers and log`, limitPath: (path) => ALIKE + path }
+function likeTakeback({ bar: _, ...row }: Row): Row {
+  return { ...row, what: `${row.what}, same headers and log`, limitPath: (path) => LIKE_TAKEBACK + path }
 }
 
 const rows = rates.flatMap((row) =>
-  row.bar === undefined || row.limitPath !== undefined ? [row] : [row, alike(row)],
+  row.bar === undefined || row.limitPath !== undefined ? [row] : [row, likeTakeback(row)],
 )
 
 /** A rate per second, and the processor time of each in milliseconds. */

@@ -34,4 +34,4 @@ export const COUNT = `SELECT (SELECT count(*) FROM "bookings") AS bookings, (SEL
 /** The path at which the limit server creates without reading back. */
 export const BLIND = '/api/bookings/blind/'
 /** The prefix of paths at which the limit server reads and sends Takeback's headers, and writes a log. */
-export const ALIKE = '/alike'
+export const LIKE_TAKEBACK = '/like-takeback'

@@ -1,7 +1,7 @@
 import type { Page } from '../src/declare/api-types.ts'
 import type { Login, SignedIn } from './answers.ts'
 import { pagesOf } from './listing.ts'
-import type { CallOptions, Received, Sent, Transport } from './transport.ts'
+import type { ApiRequest, ApiResponse, CallOptions, Transport } from './transport.ts'
 
 /** A session of the caller. */
 export interface OwnSession {
@@ -185,13 +185,13 @@ export interface AuthClient<User, Client> {
 }
 
 /** Stores the token of an answer. */
-export async function keepSession(transport: Transport, { body, headers }: Received): Promise<never> {
+export async function keepSession(transport: Transport, { body, headers }: ApiResponse): Promise<never> {
   await transport.session.keep(body as SignedIn<never>, headers.get('takeback-device'))
   return body as never
 }
 
 export function authOf(transport: Transport, again: (token: string) => unknown): AuthClient<never, never> {
-  const ask = async (method: string, path: string, sent: Sent): Promise<never> =>
+  const ask = async (method: string, path: string, sent: ApiRequest): Promise<never> =>
     (await transport.send(method, `auth/${path}`, sent)).body as never
   const get = (path: string) => (options?: CallOptions) => ask('GET', path, { options })
   const post = (path: string) => (body?: object, options?: CallOptions) =>

@@ -1,4 +1,4 @@
-import { type Asked, type Json, pathOf, sentBy, tagOf } from './asked.ts'
+import { type Json, pathOf, type RequestOptions, requestOf, tagOf } from './api-request.ts'
 import type { AnyHandle, EntityCalls } from './entities.ts'
 import { type CallOptions, queryOf, type Transport } from './transport.ts'
 import type { Part } from './types.ts'
@@ -10,7 +10,7 @@ interface SentPart {
   readonly if_match?: string | undefined
 }
 
-interface Made extends Part<unknown> {
+interface BatchPart extends Part<unknown> {
   readonly at: number
 }
 
@@ -23,7 +23,7 @@ export class BatchParts {
   of(name: string) {
     const add =
       (method: string, fixed: object = {}) =>
-      (id: unknown, body?: unknown, { version, ...query }: Asked = {}): Made => {
+      (id: unknown, body?: unknown, { version, ...query }: RequestOptions = {}): BatchPart => {
         this.names.push(name)
         const at = this.sent.length
         this.sent.push({
@@ -33,13 +33,13 @@ export class BatchParts {
           if_match: tagOf(version),
         })
         // In the body of a later part, it becomes a reference: `{ "id": "$0.id" }`.
-        return Object.defineProperty({ id: `$${at}.id` }, 'at', { value: at }) as Made
+        return Object.defineProperty({ id: `$${at}.id` }, 'at', { value: at }) as BatchPart
       }
-    const remove = (fixed?: object) => (id: unknown, options?: Asked) =>
+    const remove = (fixed?: object) => (id: unknown, options?: RequestOptions) =>
       add('DELETE', fixed)(id, undefined, options)
     return {
       create: (body: unknown) => add('POST')('', body),
-      upsert: (body: unknown, options: Asked) => add('PUT')('', body, options),
+      upsert: (body: unknown, options: RequestOptions) => add('PUT')('', body, options),
       update: add('PATCH'),
       replace: add('PUT'),
       delete: remove(),
@@ -51,10 +51,14 @@ export class BatchParts {
   /** Sends the batch, and returns the results of the given parts. */
   async send(
     transport: Transport,
-    parts: readonly Made[],
+    parts: readonly BatchPart[],
     { options, entity }: { options: CallOptions | undefined; entity(name: string): EntityCalls },
   ): Promise<{ operation: string | null; results: (AnyHandle | null)[] }> {
-    const { body, headers } = await transport.send('POST', 'batch/', sentBy(options as Asked, this.sent))
+    const { body, headers } = await transport.send(
+      'POST',
+      'batch/',
+      requestOf(options as RequestOptions, this.sent),
+    )
     const operation = headers.get('takeback-operation')
     const { results } = body as { results: { body: Json | null }[] }
     return {

@@ -13,7 +13,7 @@ import type {
   Preview,
   SignedIn,
 } from './answers.ts'
-import { type Asked, sentBy } from './asked.ts'
+import { type RequestOptions, requestOf } from './api-request.ts'
 import { type AuthClient, authOf, keepSession } from './auth.ts'
 import { BatchParts } from './batch.ts'
 import { EntityCalls } from './entities.ts'
@@ -21,7 +21,7 @@ import { pagesOf } from './listing.ts'
 import type { ApiModel } from './model.ts'
 import type { SignedInUser } from './shapes.ts'
 import type { SystemCalls } from './system.ts'
-import { type CallOptions, type ConnectOptions, type Sent, Transport } from './transport.ts'
+import { type ApiRequest, type CallOptions, type ConnectOptions, Transport } from './transport.ts'
 import type {
   BatchAnswer,
   BatchBuilder,
@@ -155,10 +155,10 @@ function named(make: (name: string) => unknown, own: object = {}): object {
   })
 }
 
-type Ask = <T>(method: string, path: string, sent?: Sent) => Promise<T>
+type Send = <T>(method: string, path: string, sent?: ApiRequest) => Promise<T>
 
 function callsOf(transport: Transport, entity: (name: string) => EntityCalls): object {
-  const ask: Ask = async (method, path, sent) => (await transport.send(method, path, sent)).body as never
+  const ask: Send = async (method, path, sent) => (await transport.send(method, path, sent)).body as never
   const get = (path: string) => (options?: CallOptions) => ask('GET', path, { options })
   const auth = authOf(transport, (token) => clientOf(transport.with({ token })))
   return {
@@ -179,7 +179,7 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
       await run(clientOf(transport.with({}, (body) => (shown = body))))
       return shown
     },
-    changes: (query?: Asked) => ask('GET', 'changes/', sentBy(query)),
+    changes: (query?: RequestOptions) => ask('GET', 'changes/', requestOf(query)),
     may: (body: MayQuestion, options?: CallOptions) =>
       ask('POST', 'may/', { repeat: 'always', body, options }),
     route: (key: string, { params = {}, query, body, ...options }: Anything = {}) => {
@@ -194,17 +194,17 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
   }
 }
 
-function operationsOf(transport: Transport, ask: Ask): OperationsClient {
+function operationsOf(transport: Transport, ask: Send): OperationsClient {
   const undo = (id: string, options?: TakeBackOptions & CallOptions) =>
-    ask<UndoResult>('POST', `operations/${id}/undo/`, sentBy(options as Asked))
+    ask<UndoResult>('POST', `operations/${id}/undo/`, requestOf(options as RequestOptions))
   return {
     list: (query?: OperationQuery & CallOptions): Listing<Operation> =>
-      pagesOf(transport, 'operations/', query as Asked),
+      pagesOf(transport, 'operations/', query as RequestOptions),
     get: (id: string, query?: PageQuery & CallOptions) =>
-      ask<OperationInFull>('GET', `operations/${id}/`, sentBy(query as Asked)),
+      ask<OperationInFull>('GET', `operations/${id}/`, requestOf(query as RequestOptions)),
     undo,
     redo: undo,
     undoAll: (filter: object, options?: TakeBackOptions & CallOptions) =>
-      ask<UndoResult>('POST', 'operations/undo/', sentBy(options as Asked, filter)),
+      ask<UndoResult>('POST', 'operations/undo/', requestOf(options as RequestOptions, filter)),
   }
 }

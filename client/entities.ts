@@ -1,18 +1,18 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
 import type { ChangedMany, SummaryItem } from './answers.ts'
-import { type Asked, type Json, pathOf, sentBy } from './asked.ts'
+import { type Json, pathOf, type RequestOptions, requestOf } from './api-request.ts'
 import { pagesOf } from './listing.ts'
 import { byPaths, type Following, LiveList } from './live.ts'
-import type { Received, Transport } from './transport.ts'
+import type { ApiResponse, Transport } from './transport.ts'
 import type { Handle, Listing, LiveOptions, LiveQuery } from './types.ts'
 
 export type AnyHandle = Handle<Record<string, object>, string>
 
 /** With `id`, which the calls of an Entity need. */
-function chosen({ fields, ...asked }: Asked = {}, ...more: string[]): Asked {
+function withFields({ fields, ...options }: RequestOptions = {}, ...more: string[]): RequestOptions {
   return fields === undefined
-    ? asked
-    : { ...asked, fields: [...new Set(['id', ...more, ...[fields].flat()])] }
+    ? options
+    : { ...options, fields: [...new Set(['id', ...more, ...[fields].flat()])] }
 }
 
 /** What an Entity can do that was returned. */
@@ -56,83 +56,98 @@ export class EntityCalls {
     return made
   }
 
-  #send(method: string, rest: string | number, asked?: Asked, body?: unknown): Promise<Received> {
-    return this.#transport.send(method, pathOf(this.#name, rest), sentBy(asked, body))
+  #send(
+    method: string,
+    rest: string | number,
+    options?: RequestOptions,
+    body?: unknown,
+  ): Promise<ApiResponse> {
+    return this.#transport.send(method, pathOf(this.#name, rest), requestOf(options, body))
   }
 
   /** For a list that is sent, the Entities of the answer. */
-  async #one(method: string, rest: string | number, asked?: Asked, sent?: unknown): Promise<AnyHandle> {
-    const { body, headers } = await this.#send(method, rest, asked, sent)
+  async #one(
+    method: string,
+    rest: string | number,
+    options?: RequestOptions,
+    sent?: unknown,
+  ): Promise<AnyHandle> {
+    const { body, headers } = await this.#send(method, rest, options, sent)
     const made = (one: Json) => this.handle(one, headers.get('takeback-operation'))
     return Array.isArray(sent) ? ((body as { data: Json[] }).data.map(made) as never) : made(body as Json)
   }
 
-  async #told<T>(method: string, rest: string | number, asked?: Asked, sent?: unknown): Promise<T> {
-    return (await this.#send(method, rest, asked, sent)).body as T
+  async #body<T>(
+    method: string,
+    rest: string | number,
+    options?: RequestOptions,
+    sent?: unknown,
+  ): Promise<T> {
+    return (await this.#send(method, rest, options, sent)).body as T
   }
 
-  create(body: unknown, options?: Asked): Promise<AnyHandle> {
+  create(body: unknown, options?: RequestOptions): Promise<AnyHandle> {
     return this.#one('POST', '', options, body)
   }
 
-  upsert(body: unknown, options: Asked): Promise<AnyHandle> {
+  upsert(body: unknown, options: RequestOptions): Promise<AnyHandle> {
     return this.#one('PUT', '', options, body)
   }
 
-  get(id: number, query?: Asked): Promise<AnyHandle> {
-    return this.#one('GET', id, chosen(query))
+  get(id: number, query?: RequestOptions): Promise<AnyHandle> {
+    return this.#one('GET', id, withFields(query))
   }
 
-  list(query?: Asked): Listing<AnyHandle> {
-    return pagesOf(this.#transport, `${this.#name}/`, chosen(query), (one) => this.handle(one))
+  list(query?: RequestOptions): Listing<AnyHandle> {
+    return pagesOf(this.#transport, `${this.#name}/`, withFields(query), (one) => this.handle(one))
   }
 
-  summary(query: Asked): Listing<SummaryItem> {
+  summary(query: RequestOptions): Listing<SummaryItem> {
     return pagesOf(this.#transport, `${this.#name}/summary/`, query)
   }
 
-  update(id: number, changes: unknown, options?: Asked): Promise<AnyHandle> {
+  update(id: number, changes: unknown, options?: RequestOptions): Promise<AnyHandle> {
     return this.#one('PATCH', id, options, changes)
   }
 
-  replace(id: number, body: unknown, options?: Asked): Promise<AnyHandle> {
+  replace(id: number, body: unknown, options?: RequestOptions): Promise<AnyHandle> {
     return this.#one('PUT', id, options, body)
   }
 
-  delete(id: number, options?: Asked): Promise<AnyHandle> {
+  delete(id: number, options?: RequestOptions): Promise<AnyHandle> {
     return this.#one('DELETE', id, options)
   }
 
-  restore(id: number, options?: Asked): Promise<AnyHandle> {
+  restore(id: number, options?: RequestOptions): Promise<AnyHandle> {
     return this.#one('DELETE', id, { ...options, restore: true })
   }
 
-  async purge(id: number, options?: Asked): Promise<void> {
+  async purge(id: number, options?: RequestOptions): Promise<void> {
     await this.#send('DELETE', id, { ...options, purge: true })
   }
 
-  updateAll(filter: string, changes: unknown, options?: Asked): Promise<ChangedMany> {
-    return this.#told('PATCH', '', { ...options, filter }, changes)
+  updateAll(filter: string, changes: unknown, options?: RequestOptions): Promise<ChangedMany> {
+    return this.#body('PATCH', '', { ...options, filter }, changes)
   }
 
-  deleteAll(filter: string, options?: Asked): Promise<ChangedMany> {
-    return this.#told('DELETE', '', { ...options, filter })
+  deleteAll(filter: string, options?: RequestOptions): Promise<ChangedMany> {
+    return this.#body('DELETE', '', { ...options, filter })
   }
 
-  history(id: number, query?: Asked): Listing<HistoryEntry> {
+  history(id: number, query?: RequestOptions): Listing<HistoryEntry> {
     return pagesOf(this.#transport, `${this.#name}/${id}/history/`, query)
   }
 
-  revert(id: number, version: number, options?: Asked): Promise<AnyHandle> {
+  revert(id: number, version: number, options?: RequestOptions): Promise<AnyHandle> {
     return this.#one('POST', `${id}/revert`, options, { version })
   }
 
-  undo(id: number, options?: Asked): Promise<UndoResult> {
-    return this.#told('POST', `${id}/undo`, options)
+  undo(id: number, options?: RequestOptions): Promise<UndoResult> {
+    return this.#body('POST', `${id}/undo`, options)
   }
 
-  redo(id: number, options?: Asked): Promise<UndoResult> {
-    return this.#told('POST', `${id}/redo`, options)
+  redo(id: number, options?: RequestOptions): Promise<UndoResult> {
+    return this.#body('POST', `${id}/redo`, options)
   }
 
   live(
@@ -140,10 +155,10 @@ export class EntityCalls {
     changed: (all: AnyHandle[]) => void,
     options: LiveOptions = {},
   ): () => void {
-    const { sort = [], ...asked } = query
+    const { sort = [], ...rest } = query
     const paths: string[] = [sort].flat()
     // Which of two states is newer, the version says.
-    const known = chosen(asked, 'version', ...paths.map((path) => path.replace('-', '')))
+    const known = withFields(rest, 'version', ...paths.map((path) => path.replace('-', '')))
     return this.follow(known, {
       ...options,
       told: (rows, _, isNew) => {
@@ -153,7 +168,7 @@ export class EntityCalls {
   }
 
   /** What `live` and `takeback/tanstack-db` are built on. */
-  follow(asked: Asked, following: Following): () => void {
-    return new LiveList(this.#transport, { ...asked, entity: this.#name }, following).stop
+  follow(options: RequestOptions, following: Following): () => void {
+    return new LiveList(this.#transport, { ...options, entity: this.#name }, following).stop
   }
 }

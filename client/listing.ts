@@ -1,4 +1,4 @@
-import { type Asked, type Json, sentBy } from './asked.ts'
+import { type Json, type RequestOptions, requestOf } from './api-request.ts'
 import type { Transport } from './transport.ts'
 import type { Listing, ListPage } from './types.ts'
 
@@ -6,11 +6,11 @@ import type { Listing, ListPage } from './types.ts'
 export function pagesOf<T>(
   transport: Transport,
   path: string,
-  asked?: Asked,
+  options?: RequestOptions,
   made: (one: Json) => T = (one) => one as T,
 ): Listing<T> {
   const read = async (from?: { cursor: string }): Promise<ListPage<T>> => {
-    const { body, headers } = await transport.send('GET', path, sentBy({ ...asked, ...from }))
+    const { body, headers } = await transport.send('GET', path, requestOf({ ...options, ...from }))
     const page = body as ListPage<Json>
     return { ...page, data: page.data.map(made), position: headers.get('takeback-position') }
   }

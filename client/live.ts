@@ -1,5 +1,5 @@
 import type { Change } from './answers.ts'
-import type { Asked, Json } from './asked.ts'
+import type { Json, RequestOptions } from './api-request.ts'
 import { pagesOf } from './listing.ts'
 import { isFinal, SharedStream } from './shared-stream.ts'
 import type { StreamedList } from './streamed-list.ts'
@@ -10,7 +10,7 @@ export type Row = Json & { id: number; version: number }
 
 type RowChange = Exclude<Change, { type: 'reset' }>
 
-interface Followed extends Asked {
+interface FollowOptions extends RequestOptions {
   readonly entity: string
 }
 
@@ -30,7 +30,7 @@ export interface Following extends LiveOptions {
 /** Lists, then follows the changes from where the list was read, until it is stopped. */
 export class LiveList implements StreamedList {
   readonly #transport: Transport
-  readonly #asked: Followed
+  readonly #options: FollowOptions
   readonly #following: Following
   readonly #stopped = new AbortController()
   #rows = new Map<number, Row>()
@@ -40,9 +40,9 @@ export class LiveList implements StreamedList {
   #failures = 0
   #leave = () => {}
 
-  constructor(transport: Transport, asked: Followed, following: Following) {
+  constructor(transport: Transport, options: FollowOptions, following: Following) {
     this.#transport = transport
-    this.#asked = asked
+    this.#options = options
     this.#following = following
     const { signal } = following
     if (signal?.aborted) return
@@ -57,15 +57,15 @@ export class LiveList implements StreamedList {
 
   /** Reads the list, then joins the stream. */
   async #load(after?: Promise<void>): Promise<void> {
-    const { entity, ...asked } = this.#asked
+    const { entity, ...options } = this.#options
     const { signal } = this.#stopped
     try {
       await after
-      const list = pagesOf<Row>(this.#transport, `${entity}/`, { ...asked, limit: 200, signal })
+      const list = pagesOf<Row>(this.#transport, `${entity}/`, { ...options, limit: 200, signal })
       this.#rows = new Map((await list.all()).map((row) => [row.id, row]))
       // From before its first page was read: what changes meanwhile is told again.
       this.#position = (await list).position
-      this.#tell(true)
+      this.#notify(true)
       this.#transport.stream ??= new SharedStream(this.#transport)
       if (!signal.aborted) this.#leave = this.#transport.stream.add(this)
     } catch (error) {
@@ -76,7 +76,7 @@ export class LiveList implements StreamedList {
   ask(): object {
     // Of an operation that was told in part, the stream tells all again.
     this.#changes = []
-    return { ...this.#asked, since: this.#position }
+    return { ...this.#options, since: this.#position }
   }
 
   /** Reads the list again, if that can help. */
@@ -96,7 +96,7 @@ export class LiveList implements StreamedList {
     const changes = this.#changes
     this.#changes = []
     this.#position = position
-    this.#tell(changes.filter(this.#apply).length > 0, changes)
+    this.#notify(changes.filter(this.#apply).length > 0, changes)
   }
 
   #apply = (change: RowChange): boolean => {
@@ -106,7 +106,7 @@ export class LiveList implements StreamedList {
     return true
   }
 
-  #tell(isNew: boolean, changes?: readonly Change[]): void {
+  #notify(isNew: boolean, changes?: readonly Change[]): void {
     this.#call(() => this.#following.told(this.#rows, this.#position, isNew, changes))
   }
 

@@ -31,7 +31,7 @@ export interface CallOptions {
 }
 
 /** A request. */
-export interface Sent {
+export interface ApiRequest {
   readonly query?: object
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string | undefined>>
@@ -45,7 +45,7 @@ export interface Sent {
   readonly token?: string
 }
 
-export interface Received {
+export interface ApiResponse {
   readonly body: unknown
   readonly headers: Headers
 }
@@ -59,12 +59,12 @@ const SENT_ONCE = /^POST (auth\/(?!inv)|login\b)/
 interface Prepared {
   readonly method: string
   readonly path: string
-  readonly sent: Sent
-  readonly headers: NonNullable<Sent['headers']>
+  readonly sent: ApiRequest
+  readonly headers: NonNullable<ApiRequest['headers']>
 }
 
 /** An answer and, unless it is a stream, what it says. */
-interface Answered {
+interface HttpAnswer {
   readonly response: Response
   readonly text: string
 }
@@ -97,14 +97,14 @@ export class Transport {
     return new Transport(this.#url, { ...this.#options, ...options }, { show, session: this.session })
   }
 
-  async send(method: string, path: string, sent: Sent = {}): Promise<Received> {
+  async send(method: string, path: string, sent: ApiRequest = {}): Promise<ApiResponse> {
     const shows = method === 'GET' ? undefined : this.#show
-    const asked = shows ? { ...sent, query: { ...sent.query, dry_run: true } } : sent
-    const { response, text } = await this.open(method, path, asked)
+    const request = shows ? { ...sent, query: { ...sent.query, dry_run: true } } : sent
+    const { response, text } = await this.open(method, path, request)
     const body = text ? JSON.parse(text) : undefined
     shows?.(body)
     // Nobody has asked for a preview: it is the key of an agent. Entities have an id.
-    const { dry_run } = (asked.query ?? {}) as { dry_run?: boolean }
+    const { dry_run } = (request.query ?? {}) as { dry_run?: boolean }
     if (body?.changes && body.plan && !body.id && !dry_run)
       throw Object.assign(new PlanFirst('Nothing is written yet'), { preview: body })
     // There is no Entity yet.
@@ -112,7 +112,7 @@ export class Transport {
   }
 
   /** The answer, once there is a good one. */
-  async open(method: string, path: string, sent: Sent): Promise<Answered> {
+  async open(method: string, path: string, sent: ApiRequest): Promise<HttpAnswer> {
     const repeat =
       sent.repeat ?? (method === 'GET' ? 'always' : SENT_ONCE.test(`${method} ${path}`) ? 'never' : 'key')
     const { retries = 4 } = this.#options
@@ -137,7 +137,7 @@ export class Transport {
     }
   }
 
-  #headers(sent: Sent, method: string, repeat: string): Prepared['headers'] {
+  #headers(sent: ApiRequest, method: string, repeat: string): Prepared['headers'] {
     const { key, reason, run = this.#options.run } = sent.options ?? {}
     return {
       Accept: 'application/json',
@@ -149,7 +149,7 @@ export class Transport {
     }
   }
 
-  async #try(request: Prepared, isFirst = true): Promise<Answered> {
+  async #try(request: Prepared, isFirst = true): Promise<HttpAnswer> {
     const { method, path, sent, headers } = request
     const { fetch: send = fetch, timeout = 60_000 } = this.#options
     const { signal } = sent.options ?? {}

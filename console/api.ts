@@ -1,6 +1,6 @@
 import { authOf } from '../client/auth.ts'
 import { Unauthenticated } from '../client/errors.ts'
-import { type Received, type Sent, Transport } from '../client/transport.ts'
+import { type ApiRequest, type ApiResponse, Transport } from '../client/transport.ts'
 import { signedInAgain } from './session-end.ts'
 
 export * from '../client/errors.ts'
@@ -34,7 +34,7 @@ const acting = actingAs()
 export const transport = acting === undefined ? own : own.with({ token: acting.token })
 
 /** Calls the API: `send('GET', 'bookings/5/')`. Returns the body and the headers, or throws an `ApiError`. */
-export async function send(method: string, path: string, sent?: Sent): Promise<Received> {
+export async function send(method: string, path: string, sent?: ApiRequest): Promise<ApiResponse> {
   try {
     return await sendOnce(method, path, sent)
   } catch (error) {
@@ -48,7 +48,7 @@ export async function send(method: string, path: string, sent?: Sent): Promise<R
   }
 }
 
-async function sendOnce(method: string, path: string, sent?: Sent): Promise<Received> {
+async function sendOnce(method: string, path: string, sent?: ApiRequest): Promise<ApiResponse> {
   const received = await transport.send(method, path, sent)
   position ??= received.headers.get('takeback-position') ?? undefined
   if (position !== undefined) known.resolve()

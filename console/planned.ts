@@ -1,6 +1,6 @@
 import { hashKey, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Received } from '../client/transport.ts'
+import type { ApiResponse } from '../client/transport.ts'
 import { PlanChanged } from './api.ts'
 
 interface Planned<Preview> {
@@ -11,7 +11,7 @@ interface Planned<Preview> {
   /** Reads the preview. */
   read(signal?: AbortSignal): Promise<Preview>
   /** Does what the preview shows, with its plan. */
-  perform(preview: Preview): Promise<Received>
+  perform(preview: Preview): Promise<ApiResponse>
 }
 
 /**
@@ -43,7 +43,7 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
   const failure = refusal ?? error ?? undefined
   const preview = failure === undefined ? (renewed ?? data) : undefined
   /** Returns undefined if it was not done. */
-  const run = async (): Promise<Received | undefined> => {
+  const run = async (): Promise<ApiResponse | undefined> => {
     if (preview?.plan === undefined || isBusy) return undefined
     setBusy(true)
     try {

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
-import type { Received } from '../client/transport.ts'
+import type { ApiResponse } from '../client/transport.ts'
 import { send } from './api.ts'
 import { explain } from './explain.ts'
 import { showToast } from './parts/toast.tsx'
@@ -11,9 +11,9 @@ import { useTexts } from './texts/index.ts'
  * shows them at its fields. `done` is the text of the toast, or a function of the answer.
  */
 export function useWrite(): (
-  done: string | ((received: Received) => string),
-  write: () => Promise<Received>,
-) => Promise<Received> {
+  done: string | ((received: ApiResponse) => string),
+  write: () => Promise<ApiResponse>,
+) => Promise<ApiResponse> {
   const queries = useQueryClient()
   const texts = useTexts()
   const undo = useCallback(

@@ -55,7 +55,7 @@ export class Follower {
         this.#position = position
         if (changes === undefined) fill(sync, rows, known)
         else if (isNew) apply(sync, rows, known, changes)
-        this.#tell(changes)
+        this.#notify(changes)
         this.#restore(sync.collection)
       },
       onError(error) {
@@ -67,7 +67,7 @@ export class Follower {
     return () => {
       stop()
       this.#isFollowing = false
-      this.#tell()
+      this.#notify()
     }
   }
 
@@ -85,7 +85,7 @@ export class Follower {
       if (operation !== null) await this.#shown(operation)
     } finally {
       this.#underWay--
-      this.#tell()
+      this.#notify()
     }
     // While other writes are under way, TanStack DB holds back the changes of the feed. An inserted row, which gets its
     // real key from the feed, would be missing until then.
@@ -101,7 +101,7 @@ export class Follower {
       await Promise.race([shown, pause(growing(tries), woken.signal).catch(() => {})])
       if (!isShown()) isEnded = await this.#isHidden(operation)
     }
-    this.#tell()
+    this.#notify()
   }
 
   /** Whether the feed will never show an operation: its rows are outside of the filter, or the list had them already. */
@@ -132,7 +132,7 @@ export class Follower {
     })
   }
 
-  #tell(changes: readonly Change[] = []): void {
+  #notify(changes: readonly Change[] = []): void {
     for (const change of changes) if ('operation' in change) this.#operations.add(change.operation)
     for (const operation of this.#operations) {
       if (this.#operations.size <= OPERATIONS_KEPT) break

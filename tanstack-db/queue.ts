@@ -1,5 +1,5 @@
 import type { ChangesPage, ChangesQuery } from '../client/answers.ts'
-import type { Asked, Json } from '../client/asked.ts'
+import type { Json, RequestOptions } from '../client/api-request.ts'
 import type { AnyHandle, EntityCalls } from '../client/entities.ts'
 import { ApiError, NetworkError } from '../client/errors.ts'
 import { growing, pause } from '../client/transport.ts'
@@ -26,13 +26,13 @@ export interface AnyApi {
   changes(query: ChangesQuery): Promise<ChangesPage>
   batch(
     build: (batch: { readonly [name: string]: BatchCalls }) => unknown[],
-    options: Asked,
+    options: RequestOptions,
   ): Promise<{ operation: string | null; results: (AnyHandle | null)[] }>
 }
 
 interface BatchCalls {
   create(body: unknown): { readonly id: string }
-  update(id: unknown, body: unknown, options: Asked): unknown
+  update(id: unknown, body: unknown, options: RequestOptions): unknown
   delete(id: unknown): unknown
 }
 

@@ -1,4 +1,4 @@
-import type { Json } from '../client/asked.ts'
+import type { Json } from '../client/api-request.ts'
 
 /** One row of a write. */
 export interface QueuedPart {

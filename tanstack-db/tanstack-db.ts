@@ -1,5 +1,5 @@
 import type { CollectionConfig, PendingMutation } from '@tanstack/db'
-import type { Json } from '../client/asked.ts'
+import type { Json } from '../client/api-request.ts'
 import type { Client } from '../client/client.ts'
 import type { Row } from '../client/live.ts'
 import type { NewEntity, SeenEntity } from '../src/declare/infer.ts'

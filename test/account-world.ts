@@ -9,8 +9,8 @@ const identity = { provider: 'test', issuer: 'https://issuer.example.com', subje
 export const ORIGIN = 'https://app.example.com'
 export const FLAGS = { url: ORIGIN, 'trusted-proxies': '127.0.0.1' }
 
-/** The things that belong to an account. Tests ask which of them still work. */
-export const THINGS = [
+/** The parts of an account. Tests ask which of them still work. */
+export const ACCOUNT_PARTS = [
   'password',
   'session',
   'key',
@@ -23,24 +23,24 @@ export const THINGS = [
   'proved address',
   'preferences',
 ] as const
-export type Thing = (typeof THINGS)[number]
+export type AccountPart = (typeof ACCOUNT_PARTS)[number]
 
-type Things = ReadonlyMap<Thing, (server: TestServer, type: string) => Promise<boolean>>
+type AccountParts = ReadonlyMap<AccountPart, (server: TestServer, type: string) => Promise<boolean>>
 
-/** An account with one of each thing. */
+/** An account with one of each part. */
 export class AccountWorld {
   readonly id: number
-  readonly #things: Things
+  readonly #parts: AccountParts
 
-  private constructor(id: number, things: Things) {
+  private constructor(id: number, parts: AccountParts) {
     this.id = id
-    this.#things = things
+    this.#parts = parts
   }
 
-  /** Returns the things that work, if the type has this name. */
-  async working(server: TestServer, type: string): Promise<Thing[]> {
-    const found: Thing[] = []
-    for (const [thing, works] of this.#things) if (await works(server, type)) found.push(thing)
+  /** Returns the parts that work, if the type has this name. */
+  async working(server: TestServer, type: string): Promise<AccountPart[]> {
+    const found: AccountPart[] = []
+    for (const [part, works] of this.#parts) if (await works(server, type)) found.push(part)
     return found
   }
 
@@ -81,7 +81,7 @@ export class AccountWorld {
       const received = await one.call('GET', path, { token: sent })
       return received.status === 200
     }
-    const things: [Thing, (one: TestServer, now: string) => Promise<boolean>][] = [
+    const parts: [AccountPart, (one: TestServer, now: string) => Promise<boolean>][] = [
       ['password', async (one) => (await logIn(one, email)).body.code === 'second_factor_required'],
       ['session', (one) => isIn(one, token)],
       ['key', (one) => isIn(one, made.key)],
@@ -97,7 +97,7 @@ export class AccountWorld {
         async (one, now) => (await one.context.preferences.read({ entity: now, id })).includes('blue'),
       ],
     ]
-    return new AccountWorld(id, new Map(things))
+    return new AccountWorld(id, new Map(parts))
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { app, datetime, entity, integer, list, now, ref, secret, text } from '../src/takeback.ts'
-import type { Received, TestServer } from './harness.ts'
+import type { TestResponse, TestServer } from './harness.ts'
 
 const all = 'me != null'
 const open = { create: all, read: all, update: all, delete: all, restore: all, purge: all, history: all }
@@ -101,12 +101,12 @@ export class AgentCalls {
     return this.#server.expect(201, 'POST', '/api/auth/keys/', { name: 'an agent', agent: true, ...more })
   }
 
-  send(token: string, method: string, path: string, body?: unknown): Promise<Received> {
+  send(token: string, method: string, path: string, body?: unknown): Promise<TestResponse> {
     return this.#server.call(method, path, { token, ...(body !== undefined && { body }) })
   }
 
   /** Previews a write, checks that nothing was written, then does it. */
-  async write(token: string, method: string, path: string, body?: unknown): Promise<Received> {
+  async write(token: string, method: string, path: string, body?: unknown): Promise<TestResponse> {
     const before = await this.#server.rows('takeback_journal')
     const shown = await this.send(token, method, path, body)
     expect(await this.#server.rows('takeback_journal')).toBe(before)

@@ -16,7 +16,7 @@ const MOST = 200
 /** The usual bound in tests of side channels. */
 const MOST_T = 4.5
 
-export interface Asked<Kind extends string> {
+export interface TimedRequest<Kind extends string> {
   readonly path: string
   readonly status: number
   readonly kinds: readonly [Kind, Kind, ...Kind[]]
@@ -28,7 +28,7 @@ export interface Asked<Kind extends string> {
 /** Sends one request of each kind per round, in random order, each from its own address. */
 export async function expectSameTime<Kind extends string>(
   server: TestServer,
-  asked: Asked<Kind>,
+  asked: TimedRequest<Kind>,
 ): Promise<void> {
   const times: Times = new Map(asked.kinds.map((kind) => [kind, []]))
   for (let round = 0; round < ROUNDS || (round < MOST && !areAlike(times)); round++) {
@@ -45,7 +45,7 @@ let addresses = 0
 
 async function timeOf(
   server: TestServer,
-  { path, status }: Pick<Asked<string>, 'path' | 'status'>,
+  { path, status }: Pick<TimedRequest<string>, 'path' | 'status'>,
   body: object,
 ): Promise<number> {
   const at = addresses++

@@ -59,7 +59,7 @@ function evaluate(node: ASTNode, top: Top): Value {
     case '.': {
       const thing = of(node.args[0])
       if (thing === null) return null
-      if (typeof thing === 'object' && thing.is === 'thing') return thing.get(node.args[1])
+      if (typeof thing === 'object' && thing.is === 'composite') return thing.get(node.args[1])
       throw new Error(`nothing is called ${node.args[1]} in it`)
     }
     case '&&': {
@@ -252,7 +252,7 @@ function isIn([left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): 
 
 /** Returns the id of a reference, which is what lists of references are searched for. */
 function idOf(value: Value): Value {
-  return value !== null && typeof value === 'object' && value.is === 'thing' ? value.get('id') : value
+  return value !== null && typeof value === 'object' && value.is === 'composite' ? value.get('id') : value
 }
 
 function itemsOf(value: Value): readonly Value[] | null {

@@ -86,9 +86,9 @@ const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
 let file: Database
 let server: TestDatabase
 
-type Asked = Pick<Case, 'normal'> & { readonly text: string | null }
+type MatchCase = Pick<Case, 'normal'> & { readonly text: string | null }
 
-async function byPostgres(asked: readonly Asked[], collation = 'default'): Promise<unknown[]> {
+async function byPostgres(asked: readonly MatchCase[], collation = 'default'): Promise<unknown[]> {
   const rows = await server.query(
     `SELECT ${asText(postgres.matches(text, pattern))} AS found
       FROM (SELECT c.at, c.value ->> 'normal' AS "pattern", (c.value ->> 'text') COLLATE "${collation}" AS "text"
@@ -98,7 +98,7 @@ async function byPostgres(asked: readonly Asked[], collation = 'default'): Promi
   return rows.map(({ found }) => found)
 }
 
-function bySqlite(asked: readonly Asked[]): unknown[] {
+function bySqlite(asked: readonly MatchCase[]): unknown[] {
   beginMatching()
   return file
     .query<{ found: unknown }, string>(

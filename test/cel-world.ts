@@ -11,7 +11,7 @@ export type Value =
   | { readonly is: 'time'; readonly ms: number }
   | { readonly is: 'duration'; readonly ms: number }
   | { readonly is: 'list'; readonly items: readonly Value[] }
-  | { readonly is: 'thing'; get(name: string): Value }
+  | { readonly is: 'composite'; get(name: string): Value }
   /** Any JSON, of which only the presence is known. */
   | { readonly is: 'json' }
 
@@ -34,11 +34,14 @@ export interface Referring {
   readonly entities: readonly Json[]
 }
 
-type Thing = Extract<Value, { is: 'thing' }>
+type Composite = Extract<Value, { is: 'composite' }>
 
-export function callerOf({ type, userType, entity }: NonNullable<World['me']>, world: World): Thing {
+export function callerOf({ type, userType, entity }: NonNullable<World['me']>, world: World): Composite {
   const own = entityOf(type, entity, world)
-  return { is: 'thing', get: (name) => (name === 'type' ? { is: 'text', text: userType } : own.get(name)) }
+  return {
+    is: 'composite',
+    get: (name) => (name === 'type' ? { is: 'text', text: userType } : own.get(name)),
+  }
 }
 
 const ownFields: Declarations = {
@@ -49,10 +52,10 @@ const ownFields: Declarations = {
   deleted_at: { type: 'datetime' },
 }
 
-export function entityOf(type: string, entity: Json, world: World): Thing {
+export function entityOf(type: string, entity: Json, world: World): Composite {
   const own = objectOf({ ...world.fieldsOf(type), ...ownFields }, entity, world)
   return {
-    is: 'thing',
+    is: 'composite',
     get(name) {
       const referring = world.referring?.(type, entity.id as number, name)
       if (referring === undefined) return own.get(name)
@@ -64,9 +67,9 @@ export function entityOf(type: string, entity: Json, world: World): Thing {
   }
 }
 
-function objectOf(fields: Declarations, json: Json, world: World): Thing {
+function objectOf(fields: Declarations, json: Json, world: World): Composite {
   return {
-    is: 'thing',
+    is: 'composite',
     get(name) {
       const field = fields[name]
       if (field === undefined) throw new Error(`there is no ${name}`)
@@ -102,9 +105,9 @@ function fieldValue(field: FieldDeclaration, json: unknown, world: World): Value
   }
 }
 
-function referenceOf(type: string, id: number, world: World): Thing {
+function referenceOf(type: string, id: number, world: World): Composite {
   return {
-    is: 'thing',
+    is: 'composite',
     get(name) {
       if (name === 'id') return { is: 'number', number: BigInt(id) }
       const target = world.find(type, id)

@@ -74,7 +74,7 @@ export async function newDatabase(store: string, folder: string): Promise<TestDa
   return made
 }
 
-export interface Sent {
+export interface TestRequest {
   readonly body?: unknown
   /** Sent as it is, instead of `body`. */
   readonly raw?: string | Uint8Array
@@ -82,7 +82,7 @@ export interface Sent {
   readonly headers?: Record<string, string>
 }
 
-export interface Received {
+export interface TestResponse {
   readonly status: number
   readonly body: any
   readonly text: string
@@ -210,8 +210,8 @@ export class TestServer {
   async call(
     method: string,
     path: string,
-    { body, raw, token = this.adminToken, headers = {} }: Sent = {},
-  ): Promise<Received> {
+    { body, raw, token = this.adminToken, headers = {} }: TestRequest = {},
+  ): Promise<TestResponse> {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const response = await fetch(this.url + path, {
       method,
@@ -238,7 +238,7 @@ export class TestServer {
     method: string,
     path: string,
     body?: unknown,
-    sent: Omit<Sent, 'body'> = {},
+    sent: Omit<TestRequest, 'body'> = {},
   ): Promise<any> {
     const received = await this.call(method, path, body === undefined ? sent : { ...sent, body })
     if (received.status !== status) throw new Error(`${method} ${path}: ${received.status} ${received.text}`)
@@ -388,12 +388,12 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
 }
 
 /** Returns the id of the operation; empty if nothing was written. */
-export function operationOf({ headers }: Pick<Received, 'headers'>): string {
+export function operationOf({ headers }: Pick<TestResponse, 'headers'>): string {
   return headers.get('Takeback-Operation') ?? ''
 }
 
 /** Expects a 422 with exactly these errors. */
-export function expectInvalid(received: Received, errors: Record<string, string[]>): void {
+export function expectInvalid(received: TestResponse, errors: Record<string, string[]>): void {
   expect(received.status).toBe(422)
   expect(received.body).toEqual({ message: 'Invalid Data', errors, code: 'invalid_data' })
 }

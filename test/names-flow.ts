@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { Step } from '../src/store/step.ts'
-import { eventually, type Received, type TestServer } from './harness.ts'
+import { eventually, type TestResponse, type TestServer } from './harness.ts'
 
 /** Records all statements of a server from now on. */
 export function recorded(server: TestServer): Set<string> {
@@ -60,7 +60,7 @@ export class Flow {
     this.#case = one
   }
 
-  async #call(method: string, path: string, body?: unknown): Promise<Received> {
+  async #call(method: string, path: string, body?: unknown): Promise<TestResponse> {
     const received = await this.#server.call(method, path, {
       token: this.#token,
       ...(body !== undefined && { body }),
@@ -83,12 +83,15 @@ export class Flow {
     expect([fields, deleted_at !== null]).toEqual([values, deleted])
   }
 
-  #undo(received: Received): Promise<Received> {
+  #undo(received: TestResponse): Promise<TestResponse> {
     return this.#call('POST', `/api/operations/${received.headers.get('Takeback-Operation')}/undo/`)
   }
 
   /** Expects that a follower receives these values. */
-  async #expectTold({ headers }: Received, { id, values }: { id: number; values: Values }): Promise<void> {
+  async #expectTold(
+    { headers }: TestResponse,
+    { id, values }: { id: number; values: Values },
+  ): Promise<void> {
     const { type } = this.#case
     const since = headers.get('Takeback-Position')
     let told: Values[] = []

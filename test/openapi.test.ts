@@ -17,7 +17,7 @@ import { routesOf } from '../src/serve/http/routes.ts'
 import { dialect } from '../src/store/sqlite/dialect.ts'
 import { app, entity, list, object, secret, text } from '../src/takeback.ts'
 import { bookings, everything, graph } from './declarations.ts'
-import { ADMIN, onEveryStore, type Sent } from './harness.ts'
+import { ADMIN, onEveryStore, type TestRequest } from './harness.ts'
 
 const EXAMPLE = join(import.meta.dir, '../examples/bookings/takeback.config.ts')
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
@@ -267,7 +267,12 @@ onEveryStore('the answers', bookings, (server) => {
   const compile = compilerOf(document)
 
   /** Makes a call, and validates the answer against the document. */
-  async function call(method: string, template: string, path = template, sent: Sent = {}): Promise<any> {
+  async function call(
+    method: string,
+    template: string,
+    path = template,
+    sent: TestRequest = {},
+  ): Promise<any> {
     const received = await server.call(method, path, sent)
     const said = document.paths[template][method.toLowerCase()].responses[received.status]
     const what = `${method} ${path}: ${received.status} ${received.text}`

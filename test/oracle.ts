@@ -22,7 +22,7 @@ import {
   url,
 } from '../src/takeback.ts'
 import { withAdmins } from './declarations.ts'
-import type { Received, TestServer } from './harness.ts'
+import type { TestResponse, TestServer } from './harness.ts'
 
 /*
  * A field that the caller may not read is treated as if it did not exist: any question about it gets the same answer,
@@ -363,7 +363,7 @@ export function firstDifference(path: string, unknown: string): [string, string]
 }
 
 /** Returns the headers of an answer, except those that always differ. */
-export function etcOf({ headers }: Received): string {
+export function etcOf({ headers }: TestResponse): string {
   return JSON.stringify([...headers].filter(([name]) => !['date', 'request-id'].includes(name)))
 }
 

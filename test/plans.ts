@@ -3,14 +3,17 @@ import type { Statement } from '../src/store/sql.ts'
 import type { Store } from '../src/store/store.ts'
 import type { TestServer } from './harness.ts'
 
-export interface Asked {
+export interface RecordedStatement {
   readonly statement: Statement
   readonly params: Params
 }
 
 /** Returns the statements that a database is asked to run meanwhile. */
-export async function askedOf(store: Store, goOn: () => Promise<unknown>): Promise<Asked[]> {
-  const asked: Asked[] = []
+export async function recordStatements(
+  store: Store,
+  goOn: () => Promise<unknown>,
+): Promise<RecordedStatement[]> {
+  const asked: RecordedStatement[] = []
   const { read } = store
   store.read = (statement, params) => {
     asked.push({ statement, params: { ...params } })
@@ -24,14 +27,14 @@ export async function askedOf(store: Store, goOn: () => Promise<unknown>): Promi
   return asked
 }
 
-export function valuesOf({ statement: { paramNames }, params }: Asked): Bound[] {
+export function valuesOf({ statement: { paramNames }, params }: RecordedStatement): Bound[] {
   return paramNames.map((name) => params[name] ?? null)
 }
 
-export type Told = Record<string, unknown>
+export type PlanRow = Record<string, unknown>
 
 /** Runs queries on one connection. */
-type Query = (text: string, ...values: Bound[]) => Promise<Told[]>
+type Query = (text: string, ...values: Bound[]) => Promise<PlanRow[]>
 
 /** Returns the query plan for these values and, on PostgreSQL, the generic plan for any values. */
 export async function planOf(

@@ -18,7 +18,13 @@ import {
   text,
 } from '../src/takeback.ts'
 import { users, withAdmins } from './declarations.ts'
-import { onEveryStoreByHand, operationOf, type Received, type Sent, TestServer } from './harness.ts'
+import {
+  onEveryStoreByHand,
+  operationOf,
+  type TestRequest,
+  type TestResponse,
+  TestServer,
+} from './harness.ts'
 
 const tracker = withAdmins({
   users,
@@ -113,11 +119,11 @@ export class Tracker {
     return `/api/tasks/?filter=${encodeURIComponent(filter)}${more}`
   }
 
-  patch(filter: string, body: unknown, more = '', sent: Sent = {}): Promise<Received> {
+  patch(filter: string, body: unknown, more = '', sent: TestRequest = {}): Promise<TestResponse> {
     return this.server.call('PATCH', this.path(filter, more), { ...sent, body })
   }
 
-  remove(filter: string, more = '', sent: Sent = {}): Promise<Received> {
+  remove(filter: string, more = '', sent: TestRequest = {}): Promise<TestResponse> {
     return this.server.call('DELETE', this.path(filter, more), sent)
   }
 
@@ -129,7 +135,7 @@ export class Tracker {
     return (await this.server.expect(200, 'GET', this.path(filter, '&limit=200'))).data
   }
 
-  undo(received: Received): Promise<unknown> {
+  undo(received: TestResponse): Promise<unknown> {
     return this.server.expect(200, 'POST', `/api/operations/${operationOf(received)}/undo/`)
   }
 }

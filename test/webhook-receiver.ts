@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 const KEY = Buffer.from('0123456789abcdef0123456789abcdef')
 export const SECRET = `whsec_${KEY.toString('base64')}`
 
-export interface Told {
+export interface ReceivedWebhook {
   readonly id: string
   readonly path: string
   readonly body: any
@@ -14,7 +14,7 @@ export interface Told {
 /** A real server that receives webhooks. It checks each signature, and answers as it is told to. */
 export class Receiver {
   /** All requests, in order, whatever was answered. */
-  readonly told: Told[] = []
+  readonly told: ReceivedWebhook[] = []
   /** The statuses of the next answers; then 200. */
   readonly answers: number[] = []
   /** While it is set, no request is answered. */

@@ -1,6 +1,6 @@
 // The app for tests that do not run in Bun. It serves on a local port, and exits with the process that started it.
 import { loadTested, MemoryEngine } from './engine.ts'
-import type { Question, Reply, SentError } from './messages.ts'
+import type { EngineRequest, Reply, SentError } from './messages.ts'
 
 let engine: MemoryEngine | undefined
 
@@ -13,7 +13,7 @@ function sentError(error: unknown): SentError {
   return { name, message, stack }
 }
 
-async function answer({ number, call, given }: Question): Promise<void> {
+async function answer({ number, call, given }: EngineRequest): Promise<void> {
   try {
     const method = engine?.[call] as ((...given: unknown[]) => Promise<unknown>) | undefined
     send({ number, value: await method?.apply(engine, [...given]) })
@@ -23,7 +23,7 @@ async function answer({ number, call, given }: Question): Promise<void> {
 }
 
 process.on('disconnect', () => process.exit(0))
-process.on('message', (question: Question) => void answer(question))
+process.on('message', (question: EngineRequest) => void answer(question))
 try {
   const server = Bun.serve({
     hostname: '127.0.0.1',

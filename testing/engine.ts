@@ -13,7 +13,7 @@ import { Observer } from '../src/observe/observer.ts'
 import { type Caller, system } from '../src/plan/viewer/actor.ts'
 import { InProcess } from '../src/serve/http/in-process.ts'
 import type { CallerLookup } from '../src/serve/http/service.ts'
-import { Caught } from './caught.ts'
+import { CaughtMessages } from './caught-messages.ts'
 import { rightClock, setClock } from './clock.ts'
 import type { Engine, TestMail, TestWebhook } from './types.ts'
 
@@ -36,7 +36,7 @@ export class MemoryEngine implements Engine {
   readonly url: string
   readonly systemToken = randomBytes(24).toString('base64url')
   readonly #model: Model
-  readonly #caught = new Caught()
+  readonly #caught = new CaughtMessages()
   #started: Started | undefined
   /** Failures outside of requests that were not reported yet. */
   #failures: readonly unknown[] = []

@@ -1,11 +1,11 @@
 import type { Engine } from './types.ts'
 
 /** The calls that the process of the tests sends to the process of the app. */
-export type Asked = 'signIn' | 'at' | 'reset' | 'settled' | 'mails' | 'webhooks' | 'run'
+export type EngineCall = 'signIn' | 'at' | 'reset' | 'settled' | 'mails' | 'webhooks' | 'run'
 
-export interface Question {
+export interface EngineRequest {
   readonly number: number
-  readonly call: Asked
+  readonly call: EngineCall
   readonly given: readonly unknown[]
 }
 

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { fileOf, testAppOf } from './app.ts'
-import type { Answer, Asked, Question, Reply, SentError } from './messages.ts'
+import type { Answer, EngineCall, EngineRequest, Reply, SentError } from './messages.ts'
 import type { Engine, TestApp, TestAppStart } from './types.ts'
 
 export type * from './types.ts'
@@ -64,9 +64,9 @@ class ChildEngine implements Pick<Engine, 'fetch'> {
 
   #as({ url, systemToken }: Pick<Engine, 'url' | 'systemToken'>): Engine {
     const ask =
-      <T>(call: Asked) =>
+      <T>(call: EngineCall) =>
       (...given: unknown[]) =>
-        this.#ask(call, given) as Promise<T>
+        this.#send(call, given) as Promise<T>
     return {
       url,
       systemToken,
@@ -86,9 +86,9 @@ class ChildEngine implements Pick<Engine, 'fetch'> {
     return fetch(request)
   }
 
-  #ask(call: Asked, given: readonly unknown[]): Promise<unknown> {
+  #send(call: EngineCall, given: readonly unknown[]): Promise<unknown> {
     const waiting = withResolvers<unknown>()
-    const question: Question = { number: ++this.#count, call, given }
+    const question: EngineRequest = { number: ++this.#count, call, given }
     if (!this.#child.connected) return Promise.reject(new Error('The app is closed.'))
     this.#waiting.set(question.number, waiting)
     this.#child.channel?.ref()

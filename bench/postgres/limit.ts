@@ -1,5 +1,5 @@
 import { SQL } from 'bun'
-import type { Booking, Limit, Member, PageQuery } from '../yardstick.ts'
+import type { Booking, Limit, Member, PageQuery } from '../limit-types.ts'
 
 /**
  * Does what Takeback does with the fewest statements, on the same tables and indexes, with the same isolation,

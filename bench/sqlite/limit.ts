@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { checkpointWhenLarge } from '../../src/store/sqlite/open.ts'
 import { pragmas } from '../../src/store/sqlite/pragmas.ts'
-import type { Booking, Limit, Member, PageQuery } from '../yardstick.ts'
+import type { Booking, Limit, Member, PageQuery } from '../limit-types.ts'
 
 const journalColumns = `"takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")`
 

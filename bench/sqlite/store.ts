@@ -2,7 +2,7 @@ import { Database as File } from 'bun:sqlite'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bound } from '../../src/store/dialect.ts'
-import { planOf, type Told } from '../../test/plans.ts'
+import { type PlanRow, planOf } from '../../test/plans.ts'
 import { fillOf, type Rows } from '../fill.ts'
 import { folder } from '../processes.ts'
 import { type BenchStore, COUNT, type Counts, type Database } from '../store.ts'
@@ -36,7 +36,7 @@ function fileOf(name: string): Database {
       try {
         return await planOf(
           'sqlite',
-          async (asked, ...bound) => file.query<Told, Bound[]>(asked).all(...bound),
+          async (asked, ...bound) => file.query<PlanRow, Bound[]>(asked).all(...bound),
           text,
           values,
         )

@@ -1,4 +1,4 @@
-import type { Json } from '../../client/asked.ts'
+import type { Json } from '../../client/api-request.ts'
 import type { ModelField as Field } from '../../client/model.ts'
 import {
   changedPaths,

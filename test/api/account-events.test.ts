@@ -3,7 +3,7 @@ import type { AppDeclaration } from '../../src/declare/define.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { entity, text } from '../../src/takeback.ts'
-import { AccountWorld, FLAGS, THINGS, type Thing } from '../account-world.ts'
+import { ACCOUNT_PARTS, type AccountPart, AccountWorld, FLAGS } from '../account-world.ts'
 import { withAdmins } from '../declarations.ts'
 import { ADMIN, betweenStores, newDatabase, onEveryStoreByHand, operationOf, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
@@ -13,8 +13,8 @@ const login = { userType: 'user', verify: true, second: 'optional' } as const
 const users = (more = {}) =>
   entity({ login, fields: { name: text({ optional: true }) }, access: { read: own, update: own }, ...more })
 const declaration = withAdmins({ users: users() })
-const all: Thing[] = [...THINGS]
-const but = (...gone: Thing[]) => all.filter((thing) => !gone.includes(thing))
+const all: AccountPart[] = [...ACCOUNT_PARTS]
+const but = (...gone: AccountPart[]) => all.filter((part) => !gone.includes(part))
 
 /** Events of the account `users/<id>`. Each checks what still works afterwards. */
 const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promise<void>> = {
@@ -40,8 +40,8 @@ const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promis
     await server.expect(200, 'POST', `/api/operations/${operationOf(renamed)}/undo`, {})
     expect(await world.working(server, 'users')).toEqual(all)
     // A new address gets its own invitation, sooner or later.
-    const left = async (): Promise<Thing[]> =>
-      (await world.working(server, 'users')).filter((thing) => thing !== 'invitation')
+    const left = async (): Promise<AccountPart[]> =>
+      (await world.working(server, 'users')).filter((part) => part !== 'invitation')
     await server.expect(200, 'PATCH', path, { email: 'moved@example.com' })
     expect(await left()).toEqual(but('password', 'code', 'recovery code', 'passkey', 'link', 'invitation'))
     await server.expect(200, 'POST', `${path}revert`, { version: 1 })
@@ -112,7 +112,7 @@ const EVENTS: Record<string, (server: TestServer, world: AccountWorld) => Promis
 }
 const other = { userType: 'other', verify: true, second: 'optional' } as const
 /** Data about the account that lets nobody in. */
-const DORMANT: Thing[] = ['identity', 'proved address', 'preferences']
+const DORMANT: AccountPart[] = ['identity', 'proved address', 'preferences']
 
 /** Lists of all accounts must work, whatever became of some. */
 async function listAll(server: TestServer): Promise<void> {

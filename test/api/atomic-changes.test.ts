@@ -21,7 +21,7 @@ import {
   onEveryStoreByHand,
   operationOf,
   runs,
-  type Sent,
+  type TestRequest,
   TestServer,
 } from '../harness.ts'
 
@@ -55,7 +55,7 @@ onEveryStoreByHand('atomic changes', (store) => {
   let token = ''
   let labels: number[] = []
   const make = async (body = {}) => (await server.expect(201, 'POST', '/api/products/', body)).id as number
-  const patch = (id: number, body: unknown, sent: Sent = {}) =>
+  const patch = (id: number, body: unknown, sent: TestRequest = {}) =>
     server.call('PATCH', `/api/products/${id}/`, { ...sent, body })
   const get = (id: number) => server.expect(200, 'GET', `/api/products/${id}/`)
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { entity, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { users, withAdmins } from '../declarations.ts'
-import { expectInvalid, onEveryStore, type Sent } from '../harness.ts'
+import { expectInvalid, onEveryStore, type TestRequest } from '../harness.ts'
 import { clearOut } from '../work.ts'
 
 const open = { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, restore: signedIn }
@@ -48,7 +48,7 @@ const declared = withAdmins(
 
 onEveryStore('a change that says what it is based on', declared, (server) => {
   let token = ''
-  const patch = (path: string, body: unknown, sent: Sent = {}) =>
+  const patch = (path: string, body: unknown, sent: TestRequest = {}) =>
     server.call('PATCH', `/api/${path}`, { token, ...sent, body })
   async function trip(body: object, type = 'trips'): Promise<string> {
     token ||= (await server.user('users', { email: 'b@example.com' })).token

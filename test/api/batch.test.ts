@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { bookings } from '../declarations.ts'
-import { ADMIN, expectInvalid, onEveryStore, type Sent } from '../harness.ts'
+import { ADMIN, expectInvalid, onEveryStore, type TestRequest } from '../harness.ts'
 
 onEveryStore('batches', bookings, (server) => {
-  const send = (body: unknown, sent: Sent = {}) => server.call('POST', '/api/batch/', { ...sent, body })
+  const send = (body: unknown, sent: TestRequest = {}) =>
+    server.call('POST', '/api/batch/', { ...sent, body })
   const made = async (title: string) =>
     (await server.expect(201, 'POST', '/api/rooms/', { title, beds: 1 })).id as number
   const undo = (operation: string | null) => server.expect(200, 'POST', `/api/operations/${operation}/undo/`)

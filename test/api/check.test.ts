@@ -127,7 +127,7 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
  * Tables without a column that names an Entity. A new table that names one has `entity` and `entity_id`: by these
  * columns a purge, a rename and a check find its rows.
  */
-const SPEAK_OF_NONE = [
+const TABLES_WITHOUT_ENTITIES = [
   'answers',
   'attempts',
   'cursors',
@@ -248,7 +248,7 @@ onEveryStoreByHand('takeback check', (store) => {
     const found = findings.map(({ where, what }) => `${where} ${/ghosts|notes/.exec(what)}`)
     expect([...new Set(found)].sort()).toEqual(expected.sort())
     const others = ownTables.filter((table) => !aboutEntities.includes(table))
-    expect(others.map(({ name }) => name.replace('takeback_', '')).sort()).toEqual(SPEAK_OF_NONE)
+    expect(others.map(({ name }) => name.replace('takeback_', '')).sort()).toEqual(TABLES_WITHOUT_ENTITIES)
     await database.remove()
   })
 

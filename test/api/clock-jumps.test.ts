@@ -9,7 +9,7 @@ import {
   isDeep,
   newDatabase,
   onEveryStoreByHand,
-  type Received,
+  type TestResponse,
   TestServer,
 } from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
@@ -63,7 +63,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
     (await server.call('GET', '/api/auth/me', { token })).status === 200
   const end = (token: string, server = one) =>
     server.expect(204, 'POST', '/api/auth/logout', undefined, { token })
-  const retryAfter = ({ headers }: Received) => Number(headers.get('Retry-After')) * SECOND
+  const retryAfter = ({ headers }: TestResponse) => Number(headers.get('Retry-After')) * SECOND
 
   beforeAll(async () => {
     one = new TestServer(store, declared, flags)
@@ -82,7 +82,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
   })
 
   /** A refused caller gets a wait within the limit, and is let in after it. */
-  async function recovers(to: number, limit: number, call: () => Promise<Received>, good: number) {
+  async function recovers(to: number, limit: number, call: () => Promise<TestResponse>, good: number) {
     await clock.set(to)
     const first = await call()
     expect([good, 429]).toContain(first.status)

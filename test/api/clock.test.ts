@@ -10,7 +10,14 @@ import { check } from '../../src/store/check/check.ts'
 import { entity, integer, text } from '../../src/takeback.ts'
 import { Postponed } from '../../src/work/job.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, firstPass, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
+import {
+  ADMIN,
+  firstPass,
+  newDatabase,
+  onEveryStoreByHand,
+  type TestResponse,
+  TestServer,
+} from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
 import { jobOn } from '../work.ts'
 
@@ -22,7 +29,7 @@ const counters = { n: integer({ default: 0 }) }
 const declare = (fields: Record<string, ReturnType<typeof integer>>) =>
   withAdmins({ counters: entity({ fields }) })
 
-interface Told {
+interface KnownVersion {
   readonly version: number
   readonly at: string
   readonly n: number
@@ -65,7 +72,7 @@ const path = (id: number) => `/api/counters/${id}/`
 const at = (time: string) => encodeURIComponent(time)
 const from = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISOString()
 /** Returns the state at a time: the newest version whose time is not later. */
-const asOf = (told: readonly Told[], time: string) => told.findLast((one) => one.at <= time)
+const asOf = (told: readonly KnownVersion[], time: string) => told.findLast((one) => one.at <= time)
 
 onEveryStoreByHand('the journal and a clock that jumps', (store) => {
   withClock(store, declare(counters), (server, clock) => {
@@ -128,8 +135,8 @@ onEveryStoreByHand('the journal and a clock that jumps', (store) => {
     withClock(store, declare(counters), (server, clock) => {
       const shifts = [0, 0, 0, -3 * HOUR, 3 * HOUR, 400 * DAY, -400 * DAY, -2 * SECOND, 2 * SECOND]
       const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)] as T
-      const told = new Map<number, Told[]>()
-      const answers: Received[] = []
+      const told = new Map<number, KnownVersion[]>()
+      const answers: TestResponse[] = []
 
       const note = (id: number, body: any) => {
         const known = told.get(id) ?? []
@@ -183,7 +190,7 @@ onEveryStoreByHand('the journal and a clock that jumps', (store) => {
       test('histories are in the order of versions, with those times', async () => {
         for (const [id, known] of told) {
           const { data } = await server().expect(200, 'GET', `${path(id)}history/?limit=200`)
-          expect(data.map((one: Told) => [one.version, one.at])).toEqual(
+          expect(data.map((one: KnownVersion) => [one.version, one.at])).toEqual(
             known.map((one) => [one.version, one.at]).reverse(),
           )
         }

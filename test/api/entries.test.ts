@@ -17,7 +17,7 @@ import {
 import { withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
-import { askedOf } from '../plans.ts'
+import { recordStatements } from '../plans.ts'
 
 const role = choice(['owner', 'editor', 'reader'])
 const members = list(object({ user: ref('users', { as: 'projects' }), role }), { default: [], max: 5 })
@@ -238,7 +238,7 @@ onEveryStore('lists of objects with a reference', declaration, (server) => {
   })
 
   test('are found by the index of who is in them', async () => {
-    const asked = await askedOf(server.context.store, () => titles('', 1))
+    const asked = await recordStatements(server.context.store, () => titles('', 1))
     const one = asked.find(({ statement }) => statement.text.includes('"projects"'))
     if (one === undefined) throw new Error('not asked')
     expect(one.statement.text).toContain('FROM "projects.members" l WHERE l."target" =')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { entity, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received } from '../harness.ts'
+import { onEveryStore, type TestResponse } from '../harness.ts'
 
 const declaration = withAdmins({
   rooms: entity({ fields: { title: text({ unique: true }) } }),
@@ -15,7 +15,7 @@ const pick = (n: number) => Math.floor(Math.random() * n)
 onEveryStore('writes that come together', declaration, (server) => {
   test('stay or go each by itself, whatever becomes of the others', async () => {
     const room = await server.expect(201, 'POST', '/api/rooms/', { title: 'taken' })
-    const sent: Record<string, (name: string) => Promise<Received>> = {
+    const sent: Record<string, (name: string) => Promise<TestResponse>> = {
       good: (name) => server.call('POST', '/api/visits/', { body: { title: name, room: { id: room.id } } }),
       unknown: (name) => server.call('POST', '/api/visits/', { body: { title: name, room: { id: 999 } } }),
       taken: () => server.call('POST', '/api/rooms/', { body: { title: 'taken' } }),

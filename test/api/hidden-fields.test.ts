@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { EntityDeclaration, FieldDeclaration } from '../../src/declare/define.ts'
 import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received, sample, sampleStart } from '../harness.ts'
+import { onEveryStore, sample, sampleStart, type TestResponse } from '../harness.ts'
 
 type Json = Record<string, unknown>
 
@@ -127,7 +127,7 @@ onEveryStore('hidden fields', hidden, (server) => {
   })
 
   /** Sends a request as somebody who does not see everything, and checks that hidden values stay as they were. */
-  async function send(path: string, call: () => Promise<Received>): Promise<Received> {
+  async function send(path: string, call: () => Promise<TestResponse>): Promise<TestResponse> {
     const before = await server.expect(200, 'GET', path)
     const seen = await server.expect(200, 'GET', path, undefined, { token: ann.token })
     const hidden = unseen(before, seen)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { bookings } from '../declarations.ts'
-import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '../harness.ts'
+import { ADMIN, expectInvalid, onEveryStore, type TestRequest, type TestResponse } from '../harness.ts'
 import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
@@ -11,23 +11,28 @@ onEveryStore(
   'what may be sent again',
   bookings,
   (server) => {
-    const sendBy = (method: string, key: string, path: string, { body, ...sent }: Sent = {}) =>
+    const sendBy = (method: string, key: string, path: string, { body, ...sent }: TestRequest = {}) =>
       server.call(method, path, {
         ...sent,
         ...(body !== undefined && { body }),
         headers: { 'Idempotency-Key': key, ...sent.headers },
       })
-    const send = (key: string, path: string, body?: unknown, sent: Sent = {}) =>
+    const send = (key: string, path: string, body?: unknown, sent: TestRequest = {}) =>
       sendBy('POST', key, path, { ...sent, body })
     const room = (title: string) => ({ title, beds: 1 })
-    const replayed = ({ headers }: Received) => headers.get('idempotent-replay')
-    const told = ({ status, text, headers }: Received) => [
+    const replayed = ({ headers }: TestResponse) => headers.get('idempotent-replay')
+    const told = ({ status, text, headers }: TestResponse) => [
       status,
       text,
       ...['etag', 'location', 'takeback-operation'].map((name) => headers.get(name)),
     ]
     /** Sends a request twice: the second answer must be the first, and nothing may change. */
-    async function twice(key: string, path: string, body?: unknown, sent: Sent = {}): Promise<Received> {
+    async function twice(
+      key: string,
+      path: string,
+      body?: unknown,
+      sent: TestRequest = {},
+    ): Promise<TestResponse> {
       const first = await send(key, path, body, sent)
       const rows = await server.rows('takeback_journal')
       const second = await send(key, path, body, sent)

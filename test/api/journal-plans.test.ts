@@ -5,7 +5,7 @@ import { system } from '../../src/plan/viewer/actor.ts'
 import type { Bound } from '../../src/store/dialect.ts'
 import { app, entity, text } from '../../src/takeback.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
-import { askedOf, planOf, scansIn, valuesOf } from '../plans.ts'
+import { planOf, recordStatements, scansIn, valuesOf } from '../plans.ts'
 
 const declaration = app({
   admins: 'admins',
@@ -39,7 +39,7 @@ onEveryStoreByHand('a long journal', (store) => {
   afterAll(() => server.remove())
 
   const plansOf = async (goOn: () => Promise<unknown>) => {
-    const all = await askedOf(server.context.store, goOn)
+    const all = await recordStatements(server.context.store, goOn)
     // Without the statement that reads the greatest number: it only looks at the end of an index.
     const asked = all.filter(({ statement }) => !statement.text.includes('"takeback_meta"'))
     const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))

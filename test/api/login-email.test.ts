@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { resolve } from '../../src/declare/resolve.ts'
 import { app, email, entity, everyone, ref, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received } from '../harness.ts'
+import { onEveryStore, type TestResponse } from '../harness.ts'
 
 /** The same rules and values for the e-mail of the login and for an ordinary field. */
 const declared = (rules: { read?: string; write?: string }) =>
@@ -125,7 +125,7 @@ for (const [name, declaration] of Object.entries({ 'of oneself': own, 'of staff'
   })
 
 /** Removes from an answer what must differ: the name of the field, and the id of the request. */
-function sans({ status, text }: Received): [number, string] {
+function sans({ status, text }: TestResponse): [number, string] {
   return [
     status,
     text

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { app, entity } from '../../src/takeback.ts'
 import { Authenticator } from '../authenticator.ts'
-import { ADMIN, FULL_POOL, onEveryStoreByHand, type Received, type TestServer } from '../harness.ts'
+import { ADMIN, FULL_POOL, onEveryStoreByHand, type TestResponse, type TestServer } from '../harness.ts'
 import { startedInstances } from '../together.ts'
 import { codesOf } from '../totp-codes.ts'
 
@@ -25,9 +25,9 @@ onEveryStoreByHand('what works once works once on all instances together', (stor
   const last = () => instances.at(-1) ?? server
   const post = (path: string, body: object, token: string | null = null, on = server) =>
     on.call('POST', `/api/auth/${path}`, { body, token })
-  const twenty = (send: (on: TestServer) => Promise<Received>) =>
+  const twenty = (send: (on: TestServer) => Promise<TestResponse>) =>
     Promise.all(Array.from({ length: 20 }, (_, at) => send(instances[at % instances.length] ?? server)))
-  const won = (answers: readonly Received[]) => {
+  const won = (answers: readonly TestResponse[]) => {
     expect(answers.every(({ status }) => [200, 422, 429, 503].includes(status))).toBe(true)
     return answers.filter(({ status }) => status === 200).length
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { budget } from '../../src/budget.ts'
 import { expectInvalid, giant, isDeep, operationOf, runs } from '../harness.ts'
-import { type Asked, askedOf, fillTable } from '../plans.ts'
+import { fillTable, type RecordedStatement, recordStatements } from '../plans.ts'
 import { type Task, withTracker } from '../tracker.ts'
 
 withTracker('writes by a filter', (tasks, server) => {
@@ -84,11 +84,12 @@ withTracker('writes by a filter', (tasks, server) => {
 
   test('a filter is evaluated before any transaction begins, so that nobody waits for it', async () => {
     const { where } = await tasks.make({}, {})
-    const matches = ({ statement }: Asked) => statement.text.endsWith(`LIMIT ${budget.filteredEntities + 1}`)
+    const matches = ({ statement }: RecordedStatement) =>
+      statement.text.endsWith(`LIMIT ${budget.filteredEntities + 1}`)
     const { store } = server.context
     const plan = (await tasks.patch(where, { points: 1 }, '&dry_run=1')).body.plan
     for (const more of ['&dry_run=1', `&plan=${plan}`, '']) {
-      const asked = await askedOf(store, () => tasks.patch(where, { points: 1 }, more))
+      const asked = await recordStatements(store, () => tasks.patch(where, { points: 1 }, more))
       expect([more, asked.filter(matches).length]).toEqual([more, 1])
     }
   })

@@ -32,7 +32,7 @@ const declared = withAdmins({
   secrets: entity({ fields: { name: text() } }),
 })
 
-interface Asked {
+interface MayQuestion {
   readonly action: string
   readonly path: string
   readonly body?: object
@@ -49,7 +49,7 @@ const REQUESTS: Record<string, (path: string) => readonly [method: string, path:
   purge: (path) => ['DELETE', `${path}/?purge=1`],
 }
 
-const entityQuestions = (path: string): Asked[] => [
+const entityQuestions = (path: string): MayQuestion[] => [
   ...['read', 'history', 'update', 'delete', 'restore', 'purge'].map((action) => ({ action, path })),
   { action: 'update', path, body: { title: 'new' } },
   { action: 'update', path, body: { title: '', stars: 3, nothing: 1 } },
@@ -57,7 +57,7 @@ const entityQuestions = (path: string): Asked[] => [
   { action: 'update', path, body: { stars: 3 } },
 ]
 
-const questions = (ann: number): Asked[] => [
+const questions = (ann: number): MayQuestion[] => [
   ...['notes', 'tags', 'users', 'secrets', 'unknown'].map((path) => ({ action: 'list', path })),
   { action: 'create', path: 'notes', body: { title: 'x', owner: { id: ann } } },
   { action: 'create', path: 'notes', body: { title: '', owner: { id: ann }, tags: [{ id: 77 }] } },

@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test'
 import { entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, expectInvalid, onEveryStore, operationOf, type Received, type Sent } from '../harness.ts'
+import {
+  ADMIN,
+  expectInvalid,
+  onEveryStore,
+  operationOf,
+  type TestRequest,
+  type TestResponse,
+} from '../harness.ts'
 import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
@@ -17,7 +24,7 @@ const declaration = withAdmins(
 
 onEveryStore('what a caller says about a write', declaration, (server) => {
   const reason = 'because … 100 % of “them” asked\n(twice)'
-  const noted = (run: string, why = reason): Sent => ({
+  const noted = (run: string, why = reason): TestRequest => ({
     headers: { 'Takeback-Run': run, 'Takeback-Reason': encodeURIComponent(why) },
   })
   const rows = () => server.rows('takeback_notes')
@@ -25,7 +32,7 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
     (await server.expect(201, 'POST', '/api/rooms/', { title })).id as number
 
   /** Every kind of write, each on its own room. */
-  const writes: Record<string, (run: string) => Promise<Received>> = {
+  const writes: Record<string, (run: string) => Promise<TestResponse>> = {
     create: (run) => server.call('POST', '/api/rooms/', { body: { title: run }, ...noted(run) }),
     'create of a list': (run) =>
       server.call('POST', '/api/rooms/', {
@@ -260,7 +267,7 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
 
   test('a run is undone as a run, whoever else worked meanwhile', async () => {
     const [a, b] = [await made('run a'), await made('run b')]
-    const put = (id: number, title: string, sent: Sent = {}) =>
+    const put = (id: number, title: string, sent: TestRequest = {}) =>
       server.call('PATCH', `/api/rooms/${id}/`, { body: { title }, ...sent })
     const first = await put(a, 'run a by the agent', noted('agent-1'))
     await put(b, 'run b by somebody')

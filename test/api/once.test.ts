@@ -7,7 +7,7 @@ import {
   expectInvalid,
   onEveryStore,
   onEveryStoreByHand,
-  type Received,
+  type TestResponse,
   type TestServer,
 } from '../harness.ts'
 import { FRESH, onceWorld, type Request } from '../once-world.ts'
@@ -24,7 +24,7 @@ const lists = ({ parameters }: (typeof all)[number]) => parameters.includes('Ide
 const OF_PROVIDERS = ['POST /api/auth/identities/', 'DELETE /api/auth/identities/{id}/']
 
 /** Sends a request twice with one key: the second answer must be the first. */
-async function twice(server: TestServer, name: string, request: Request): Promise<Received> {
+async function twice(server: TestServer, name: string, request: Request): Promise<TestResponse> {
   const { path, effect, again = 0, ...sent } = request
   const [method = ''] = name.split(' ')
   const headers = { 'Idempotency-Key': name.replaceAll(' ', '-') }

@@ -3,7 +3,7 @@ import type { Bound } from '../../src/store/dialect.ts'
 import { entity, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { giant, onEveryStore, type TestServer } from '../harness.ts'
-import { askedOf, planOf, valuesOf } from '../plans.ts'
+import { planOf, recordStatements, valuesOf } from '../plans.ts'
 
 const declaration = withAdmins({
   rooms: entity({ fields: { title: text() } }),
@@ -57,7 +57,7 @@ async function fill(server: TestServer, changes: readonly Change[]): Promise<voi
   }
 }
 
-interface Asked {
+interface OperationQuestion {
   readonly actor?: string
   readonly since?: string
   readonly until?: string
@@ -66,7 +66,10 @@ interface Asked {
 }
 
 /** Returns the expected order: by the time of the newest change that matches, then by id. */
-function wanted(changes: readonly Change[], { actor, since, until, entity, kind }: Asked): string[] {
+function wanted(
+  changes: readonly Change[],
+  { actor, since, until, entity, kind }: OperationQuestion,
+): string[] {
   const times = new Map<string, string>()
   for (const one of changes) {
     if (actor !== undefined && actor !== `${one.actor}/${one.actorId}`) continue
@@ -81,7 +84,7 @@ function wanted(changes: readonly Change[], { actor, since, until, entity, kind 
 
 const maybe = <T>(value: T): T | undefined => (pick(2) === 0 ? undefined : value)
 
-function anyQuestion(): Asked {
+function anyQuestion(): OperationQuestion {
   const given = {
     actor: maybe(`admins/${1 + pick(4)}`),
     since: maybe(timeAt(pick(42))),
@@ -96,7 +99,7 @@ onEveryStore('operations', declaration, (server) => {
   const changes = makeChanges()
   beforeAll(() => fill(server, changes))
 
-  async function walk(asked: Asked, limit: number): Promise<string[]> {
+  async function walk(asked: OperationQuestion, limit: number): Promise<string[]> {
     const found: string[] = []
     const query = new URLSearchParams({ ...asked, limit: String(limit) })
     for (;;) {
@@ -166,7 +169,7 @@ onEveryStore('operations', declaration, (server) => {
     for (const question of questions)
       test(`${Object.keys(question())} is read from the index, in its order`, async () => {
         const path = `/api/operations/?${new URLSearchParams(question())}`
-        const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path))
+        const asked = await recordStatements(server.context.store, () => server.expect(200, 'GET', path))
         const page = asked.find(({ statement }) => statement.text.includes('HAVING'))
         if (page === undefined) throw new Error('no page was asked for')
         const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { no } from '../../src/declare/cel/expression.ts'
 import { walk } from '../../src/declare/model.ts'
 import type { Actor } from '../../src/plan/viewer/actor.ts'
-import { giant, onEveryStore, type Received, sample, sampleStart, type TestServer } from '../harness.ts'
+import { giant, onEveryStore, sample, sampleStart, type TestResponse, type TestServer } from '../harness.ts'
 import {
   bodyOf,
   CANARY,
@@ -25,7 +25,7 @@ onEveryStore('the oracle', oracle, (server) => {
   let ann = { id: 0, token: '' }
   let eve = { id: 0, token: '' }
   let sue = { id: 0, token: '' }
-  const calls: (readonly [string, Received])[] = []
+  const calls: (readonly [string, TestResponse])[] = []
   const start = sampleStart(server.store)
 
   const callers = (): [string, Actor, string | null][] => [
@@ -50,7 +50,7 @@ onEveryStore('the oracle', oracle, (server) => {
 
   /** Asks about both paths and compares the answers; as many at once as the rate limit allows. */
   async function compare(
-    pairs: readonly { readonly said: string; readonly ask: (path: string) => Promise<Received> }[],
+    pairs: readonly { readonly said: string; readonly ask: (path: string) => Promise<TestResponse> }[],
     path: string,
     unknown: string,
   ): Promise<void> {
@@ -59,7 +59,7 @@ onEveryStore('the oracle', oracle, (server) => {
       await Promise.all(
         pairs.slice(at, at + 50).map(async ({ said, ask }) => {
           const [one, two] = await Promise.all([ask(path), ask(unknown)])
-          const told = (received: Received) => [said, path, received.status, etcOf(received), received.text]
+          const told = (answer: TestResponse) => [said, path, answer.status, etcOf(answer), answer.text]
           const swapped = told(one).map((part) =>
             typeof part === 'string' ? part.replaceAll(word, other) : part,
           )
@@ -239,7 +239,7 @@ onEveryStore('the oracle', oracle, (server) => {
       paths.push('own_made', 'own_words')
       const told: Record<string, number> = { ann: 0, eve: 0 }
       // The first two Entities differ only in hidden values.
-      const among = ({ status, body }: Received) =>
+      const among = ({ status, body }: TestResponse) =>
         status === 200 ? body.data.map((one: { id: number }) => one.id).filter((id: number) => id < 3) : []
       for (const [who, token] of Object.entries({ ann: ann.token, eve: eve.token }))
         for (const path of sample(paths, 12, start))
@@ -269,7 +269,7 @@ onEveryStore('the oracle', oracle, (server) => {
                 { expand: `owned(${options})` },
                 token,
               )
-              return among({ status, body: body.owned } as Received)
+              return among({ status, body: body.owned } as TestResponse)
             }
             for (const condition of at === '' ? yields : []) {
               const ids = await owned(`filter=${condition(path)};sort=${path};fields=id`)

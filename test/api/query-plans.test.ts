@@ -3,7 +3,7 @@ import type { Bound } from '../../src/store/dialect.ts'
 import { choice, datetime, entity, integer, list, object, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { isDeep, onEveryStoreByHand, TestServer } from '../harness.ts'
-import { askedOf, fillTable, planOf, scansIn, valuesOf } from '../plans.ts'
+import { fillTable, planOf, recordStatements, scansIn, valuesOf } from '../plans.ts'
 
 const mine = 'company.id == me.company.id'
 
@@ -129,7 +129,9 @@ onEveryStoreByHand('plans of queries', (store) => {
 
   /** Returns the query plans of all statements on large tables. */
   async function plansOf(path: string, sent: { token?: string }): Promise<string[]> {
-    const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path, undefined, sent))
+    const asked = await recordStatements(server.context.store, () =>
+      server.expect(200, 'GET', path, undefined, sent),
+    )
     const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))
     const statements = asked.filter(({ statement }) =>
       large.some((name) => statement.text.includes(`"${name}"`)),

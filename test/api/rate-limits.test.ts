@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { entity, everyone, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, eventually, newDatabase, onEveryStoreByHand, type Sent, TestServer } from '../harness.ts'
+import {
+  ADMIN,
+  eventually,
+  newDatabase,
+  onEveryStoreByHand,
+  type TestRequest,
+  TestServer,
+} from '../harness.ts'
 import { exchange, head } from '../raw.ts'
 
 const declared = withAdmins({
@@ -20,7 +27,7 @@ onEveryStoreByHand('rate limits', (store) => {
   let one: TestServer
   let other: TestServer
   let count = 0
-  const from = (address: string, sent: Sent = {}): Sent => ({
+  const from = (address: string, sent: TestRequest = {}): TestRequest => ({
     token: null,
     ...sent,
     headers: { 'X-Forwarded-For': address, ...sent.headers },

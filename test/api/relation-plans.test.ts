@@ -3,7 +3,7 @@ import type { Bound } from '../../src/store/dialect.ts'
 import { choice, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { isDeep, onEveryStoreByHand, TestServer } from '../harness.ts'
-import { askedOf, fillTable, planOf, scansIn, valuesOf } from '../plans.ts'
+import { fillTable, planOf, recordStatements, scansIn, valuesOf } from '../plans.ts'
 
 const having = (path: string) =>
   `${path}memberships.exists(m, m.user.id == me.id && m.role in ["owner", "editor"])`
@@ -117,7 +117,9 @@ onEveryStoreByHand('plans over what refers to an Entity', (store) => {
   afterAll(() => server.remove())
 
   async function plansOf(path: string, sent: { token?: string }): Promise<string[]> {
-    const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path, undefined, sent))
+    const asked = await recordStatements(server.context.store, () =>
+      server.expect(200, 'GET', path, undefined, sent),
+    )
     const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))
     const statements = asked.filter(({ statement }) =>
       large.some((name) => statement.text.includes(`"${name}"`)),

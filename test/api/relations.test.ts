@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { boolean, choice, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { expectInvalid, onEveryStore, type Received } from '../harness.ts'
+import { expectInvalid, onEveryStore, type TestResponse } from '../harness.ts'
 
 const staff = 'me.type == "staff"'
 const mine = 'user.id == me.id'
@@ -178,7 +178,7 @@ onEveryStore('relations', relations, (server) => {
       const all: number[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query: Record<string, string> = { sort, limit: String(limit), ...(cursor !== '' && { cursor }) }
-        const { body }: Received = await get(query, token)
+        const { body }: TestResponse = await get(query, token)
         all.push(...body.data.map((one: { id: number }) => one.id))
         cursor = body.next
       }

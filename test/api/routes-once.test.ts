@@ -7,7 +7,7 @@ import { budget } from '../../src/budget.ts'
 import { TooLate } from '../../src/errors.ts'
 import { check } from '../../src/store/check/check.ts'
 import { app, entity, everyone, forbidden, integer, object, text } from '../../src/takeback.ts'
-import { eventually, expectInvalid, onEveryStore, onStore, type Received } from '../harness.ts'
+import { eventually, expectInvalid, onEveryStore, onStore, type TestResponse } from '../harness.ts'
 
 /** Lets a test call from several addresses. */
 const PROXIES = { 'trusted-proxies': '127.0.0.1,::1' }
@@ -64,9 +64,9 @@ onEveryStore(
   'routes with an Idempotency-Key',
   declaration,
   (server) => {
-    const send = (key: string, title: string): Promise<Received> =>
+    const send = (key: string, title: string): Promise<TestResponse> =>
       server.call('POST', '/api/order/', { body: { title }, headers: { 'Idempotency-Key': key } })
-    const replayed = ({ headers }: Received) => headers.get('idempotent-replay')
+    const replayed = ({ headers }: TestResponse) => headers.get('idempotent-replay')
     const purge = async (id: number) => {
       await server.expect(200, 'DELETE', `/api/notes/${id}/`)
       await server.expect(204, 'DELETE', `/api/notes/${id}/?purge=1`)

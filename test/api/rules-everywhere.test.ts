@@ -18,7 +18,7 @@ import {
   text,
 } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { giant, isDeep, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
+import { giant, isDeep, onEveryStoreByHand, type TestResponse, TestServer } from '../harness.ts'
 
 /*
  * Tries every expression in every kind of rule: for creates, reads, updates with `next`, deleted Entities and fields.
@@ -262,7 +262,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
     ...{ owner: { id: 1 }, members: [{ id: 1 }], place: { city: 'a', keeper: { id: 1 } } },
   }
 
-  type Calls = (method: string, path: string, body?: unknown) => Promise<Received>
+  type Calls = (method: string, path: string, body?: unknown) => Promise<TestResponse>
 
   async function exerciseMany(list: string, id: number, call: Calls): Promise<void> {
     const where = `${list}?filter=id == ${id}`
@@ -273,7 +273,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
 
   async function exercise(type: string, token: string | null, bodies: readonly object[]): Promise<void> {
     const list = `/api/${type}/`
-    const call = async (method: string, path: string, body?: unknown): Promise<Received> => {
+    const call = async (method: string, path: string, body?: unknown): Promise<TestResponse> => {
       const received = await server.call(method, path, { token, ...(body !== undefined && { body }) })
       if (received.status >= 500)
         throw new Error(`${method} ${path} ${JSON.stringify(body)} ${received.text}`)

@@ -9,7 +9,14 @@ import { openStore } from '../../src/store/open.ts'
 import { entity, everyone, object, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { dumpOf } from '../dump.ts'
-import { ADMIN, newDatabase, onEveryStoreByHand, operationOf, type Sent, TestServer } from '../harness.ts'
+import {
+  ADMIN,
+  newDatabase,
+  onEveryStoreByHand,
+  operationOf,
+  type TestRequest,
+  TestServer,
+} from '../harness.ts'
 import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
@@ -218,7 +225,7 @@ onEveryStoreByHand('former secrets', (store) => {
 
   const signsIn = async (server: TestServer, email: string, password: string) =>
     (await server.call('POST', '/api/auth/login', { body: { email, password }, token: null })).status === 200
-  const undo = (server: TestServer, operation: string, query = '', sent: Sent = {}) =>
+  const undo = (server: TestServer, operation: string, query = '', sent: TestRequest = {}) =>
     server.call('POST', `/api/operations/${operation}/undo/${query}`, sent)
 
   test(

@@ -6,7 +6,7 @@ import { Placement } from '../../src/store/sqlite/placement.ts'
 import { choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, giant, onEveryStoreByHand, onStore, TestServer } from '../harness.ts'
-import { askedOf } from '../plans.ts'
+import { recordStatements } from '../plans.ts'
 import { isDeep } from '../runs.ts'
 
 const declaration = withAdmins({
@@ -112,7 +112,9 @@ onStore('sqlite', 'where reads run', declaration, (server) => {
 
   /** Returns, for each statement of a request, whether it leaves the server's own connection. */
   async function awayOf(path: string, sent: { token?: string } = {}): Promise<boolean[]> {
-    const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path, undefined, sent))
+    const asked = await recordStatements(server.context.store, () =>
+      server.expect(200, 'GET', path, undefined, sent),
+    )
     const database = new Database(join(server.folder, 'test.db'), { readonly: true })
     database.function('takeback_matches', (text, pattern) => (text === pattern ? 1 : 0))
     try {
@@ -142,7 +144,7 @@ onStore('sqlite', 'where reads run', declaration, (server) => {
 
   test('what an index leads to comes back to it once it has turned out to be quick', async () => {
     const database = new Database(join(server.folder, 'test.db'), { readonly: true })
-    const all = await askedOf(server.context.store, () =>
+    const all = await recordStatements(server.context.store, () =>
       server.expect(200, 'GET', '/api/companies/1/?expand=visits'),
     )
     // The server may run its own statements at any time.

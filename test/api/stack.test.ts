@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { entity, everyone, integer, json, ref, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, onEveryStore, type Received, runs, type Sent } from '../harness.ts'
+import { ADMIN, onEveryStore, runs, type TestRequest, type TestResponse } from '../harness.ts'
 
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
@@ -33,13 +33,13 @@ const STEPS = 40
 onEveryStore('one change back, and forward again', declaration, (server) => {
   const made = async (body: object = {}) =>
     (await server.expect(201, 'POST', '/api/papers/', body)).id as number
-  const go = (way: 'undo' | 'redo', id: number, query = '', sent: Sent = {}) =>
+  const go = (way: 'undo' | 'redo', id: number, query = '', sent: TestRequest = {}) =>
     server.call('POST', `/api/papers/${id}/${way}/${query}`, sent)
   const valuesOf = async (id: number) => {
     const { status, body } = await server.call('GET', `/api/papers/${id}/`)
     return status === 404 ? null : { a: body.a, b: body.b, body: body.body }
   }
-  const code = ({ status, body }: Received) => [status, body.code]
+  const code = ({ status, body }: TestResponse) => [status, body.code]
 
   test('is what an editor does, whatever was done', async () => {
     for (let round = 0; round < ROUNDS; round++) {

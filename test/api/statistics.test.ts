@@ -4,7 +4,7 @@ import { Statistics } from '../../src/store/postgres/statistics.ts'
 import { entity, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, newDatabase, onStore, TestServer } from '../harness.ts'
-import { askedOf, type Told, valuesOf } from '../plans.ts'
+import { type PlanRow, recordStatements, valuesOf } from '../plans.ts'
 import { newPostgresDatabase } from '../postgres.ts'
 
 const ROWS = 2000
@@ -23,9 +23,9 @@ const declared = withAdmins({
 })
 
 /** Returns how many rows were read, including those that a join discarded. */
-function rowsIn(node: Told): number {
+function rowsIn(node: PlanRow): number {
   const count = (name: string) => Number(node[name] ?? 0)
-  const inner = (node.Plans ?? []) as Told[]
+  const inner = (node.Plans ?? []) as PlanRow[]
   const own = count('Actual Rows') + count('Rows Removed by Join Filter') + count('Rows Removed by Filter')
   return inner.reduce((sum, one) => sum + rowsIn(one), own * count('Actual Loops'))
 }
@@ -131,7 +131,7 @@ onStore('postgres', 'statistics', declared, (server) => {
       'room.title == "r1" && other.title == "r0"',
       'guests == 1 && room.title == "r1" && other.title == "r0"',
     ]) {
-      const all = await askedOf(server.context.store, () =>
+      const all = await recordStatements(server.context.store, () =>
         server.expect(200, 'GET', `/api/bookings/?count=1&filter=${encodeURIComponent(filter)}`),
       )
       const asked = all.filter(({ statement }) => statement.text.includes('bookings'))
@@ -140,7 +140,7 @@ onStore('postgres', 'statistics', declared, (server) => {
         const values = valuesOf(one).map((value) => (value === null ? null : String(value)))
         const [told] = await server.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${one.statement.text}`, ...values)
         const plan = told?.['QUERY PLAN']
-        const [{ Plan }] = (typeof plan === 'string' ? JSON.parse(plan) : plan) as [{ Plan: Told }]
+        const [{ Plan }] = (typeof plan === 'string' ? JSON.parse(plan) : plan) as [{ Plan: PlanRow }]
         expect(rowsIn(Plan)).toBeLessThan(20 * ROWS)
       }
     }

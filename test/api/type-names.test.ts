@@ -12,7 +12,7 @@ import { SECRET } from '../webhook-receiver.ts'
  */
 // The keys of answers are hashes that include the caller's name: `knownBy` in `api/idempotency.ts` also looks for the
 // former name.
-const NAMELESS: Readonly<Record<string, readonly string[]>> = {
+const COLUMNS_WITHOUT_TYPE_NAMES: Readonly<Record<string, readonly string[]>> = {
   'a random id, a digest or a hash': [
     ...['journal', 'cleared', 'migrations', 'answers', 'notes', 'undone', 'purges', 'deliveries'].map(
       (table) => `${table}.operation`,
@@ -60,7 +60,7 @@ test('every text of our own tables that names Entity types says how a rename rea
       .map((column) => ({ at: `${name.replace('takeback_', '')}.${column.name}`, names: column.names })),
   )
   const nameless = texts.filter(({ names }) => names === undefined).map(({ at }) => at)
-  expect(nameless.sort()).toEqual(Object.values(NAMELESS).flat().sort())
+  expect(nameless.sort()).toEqual(Object.values(COLUMNS_WITHOUT_TYPE_NAMES).flat().sort())
   const hands = texts.filter(({ names }) => names === 'by hand').map(({ at }) => `takeback_${at}`)
   expect(hands.sort()).toEqual(Object.keys(byHand).sort())
 })

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import type { Edge } from '../../src/declare/model.ts'
 import { check } from '../../src/store/check/check.ts'
 import { graph } from '../declarations.ts'
-import { onEveryStore, operationOf, type Received, runs, type TestServer } from '../harness.ts'
+import { onEveryStore, operationOf, runs, type TestResponse, type TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
-import { edges, type Thing, TYPES, type Type, World } from '../undo-world.ts'
+import { edges, type ModelEntity, TYPES, type Type, World } from '../undo-world.ts'
 
 /** A move is a few small numbers, so that a failing sequence can be shrunk. */
 type Move =
@@ -15,13 +15,13 @@ type Move =
       readonly name: number
       readonly targets: readonly number[]
     }
-  | { readonly kind: 'point'; readonly thing: number; readonly edge: number; readonly target: number }
-  | { readonly kind: 'remove' | 'restore'; readonly thing: number }
-  /** The same for every second or third thing of a type, by a filter. */
-  | { readonly kind: 'removeMany'; readonly thing: number; readonly nth: number }
+  | { readonly kind: 'point'; readonly entity: number; readonly edge: number; readonly target: number }
+  | { readonly kind: 'remove' | 'restore'; readonly entity: number }
+  /** The same for every second or third Entity of a type, by a filter. */
+  | { readonly kind: 'removeMany'; readonly entity: number; readonly nth: number }
   | {
       readonly kind: 'pointMany'
-      readonly thing: number
+      readonly entity: number
       readonly nth: number
       readonly edge: number
       readonly target: number
@@ -38,13 +38,13 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     name: fc.nat({ max: 30 }),
     targets: fc.array(large, { minLength: 6, maxLength: 6 }),
   }),
-  fc.record({ kind: fc.constant('point' as const), thing: small, edge: small, target: large }),
-  fc.record({ kind: fc.constant('remove' as const), thing: small }),
-  fc.record({ kind: fc.constant('restore' as const), thing: small }),
-  fc.record({ kind: fc.constant('removeMany' as const), thing: small, nth: fc.integer({ min: 2, max: 3 }) }),
+  fc.record({ kind: fc.constant('point' as const), entity: small, edge: small, target: large }),
+  fc.record({ kind: fc.constant('remove' as const), entity: small }),
+  fc.record({ kind: fc.constant('restore' as const), entity: small }),
+  fc.record({ kind: fc.constant('removeMany' as const), entity: small, nth: fc.integer({ min: 2, max: 3 }) }),
   fc.record({
     kind: fc.constant('pointMany' as const),
-    thing: small,
+    entity: small,
     nth: fc.integer({ min: 1, max: 3 }),
     edge: small,
     target: large,
@@ -64,7 +64,7 @@ function bodyOf({ path, list }: Edge, targets: readonly number[]): Record<string
 }
 
 /** Picks targets by a number: none or one, or a few in some order. */
-function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
+function choose(edge: Edge, from: readonly ModelEntity[], number: number): number[] {
   if (edge.list === undefined) {
     const one = from[number % (from.length + 1)]
     return one === undefined ? [] : [one.id]
@@ -80,35 +80,35 @@ function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
 }
 
 /** Returns the operation of a call, and its time. */
-async function written(server: TestServer, received: Received): Promise<{ id: string; at: string }> {
+async function written(server: TestServer, received: TestResponse): Promise<{ id: string; at: string }> {
   const id = operationOf(received)
   if (id === '') return { id, at: '' }
   return { id, at: (await server.expect(200, 'GET', `/api/operations/${id}/?limit=1`)).at }
 }
 
 async function perform(server: TestServer, world: World, one: Move): Promise<void> {
-  if (one.kind === 'create') return world.note(() => create(server, world, one))
+  if (one.kind === 'create') return world.record(() => create(server, world, one))
   if ('ago' in one) return undo(server, world, one)
-  const thing = world.things[one.thing % Math.max(1, world.things.length)]
-  if (thing === undefined) return
-  if ('nth' in one) return performMany(server, world, thing, one)
-  const path = `/api/${thing.type}/${thing.id}/`
+  const entity = world.entities[one.entity % Math.max(1, world.entities.length)]
+  if (entity === undefined) return
+  if ('nth' in one) return performMany(server, world, entity, one)
+  const path = `/api/${entity.type}/${entity.id}/`
   if (one.kind === 'point') {
-    const edge = world.edgesOf(thing.type)[one.edge % world.edgesOf(thing.type).length]
-    const candidates = world.things.filter(({ type, deletion }) => type === edge?.to && deletion === null)
+    const edge = world.edgesOf(entity.type)[one.edge % world.edgesOf(entity.type).length]
+    const candidates = world.entities.filter(({ type, deletion }) => type === edge?.to && deletion === null)
     if (edge === undefined) return
     const targets = choose(edge, candidates, one.target)
-    const live = thing.deletion === null
+    const live = entity.deletion === null
     const point = async () => {
       const received = await server.call('PATCH', path, { body: bodyOf(edge, targets) })
       expect(received.status).toBe(live ? 200 : 404)
-      if (live) thing.references[edge.path] = targets
+      if (live) entity.references[edge.path] = targets
       return written(server, received)
     }
-    return world.note(point)
+    return world.record(point)
   }
-  return world.note(async () => {
-    const expected = one.kind === 'remove' ? world.remove(thing) : world.restore(thing)
+  return world.record(async () => {
+    const expected = one.kind === 'remove' ? world.remove(entity) : world.restore(entity)
     const received = await server.call('DELETE', one.kind === 'remove' ? path : `${path}?restore=1`)
     const { status, text } = received
     expect([one.kind, path, status, status === expected ? '' : text]).toEqual([one.kind, path, expected, ''])
@@ -120,24 +120,24 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
 async function performMany(
   server: TestServer,
   world: World,
-  first: Thing,
+  first: ModelEntity,
   one: Extract<Move, { nth: number }>,
 ): Promise<void> {
-  const ofType = world.things.filter(({ type }) => type === first.type)
+  const ofType = world.entities.filter(({ type }) => type === first.type)
   const start = ofType.indexOf(first)
   const chosen = ofType.filter((_, at) => at % one.nth === start % one.nth)
   const edge = world.edgesOf(first.type)[
     one.kind === 'pointMany' ? one.edge % world.edgesOf(first.type).length : 0
   ]
   if (edge === undefined) return
-  const candidates = world.things.filter(({ type, deletion }) => type === edge.to && deletion === null)
+  const candidates = world.entities.filter(({ type, deletion }) => type === edge.to && deletion === null)
   const targets = one.kind === 'pointMany' ? choose(edge, candidates, one.target) : []
   const adds = edge.list !== undefined && one.nth === 3
   const path = `/api/${first.type}/?filter=id in [${chosen.map(({ id }) => id)}]`
   const sent =
     one.kind === 'removeMany' ? {} : { body: adds ? addingBody(edge, targets) : bodyOf(edge, targets) }
   const method = one.kind === 'removeMany' ? 'DELETE' : 'PATCH'
-  await world.note(async () => {
+  await world.record(async () => {
     const expected = one.kind === 'removeMany' ? world.remove(...chosen) : point(chosen, edge, targets, adds)
     const dry = await server.call(method, `${path}&dry_run=1`, sent)
     const plan = dry.body.plan === undefined ? '' : `&plan=${dry.body.plan}`
@@ -159,13 +159,18 @@ function addingBody(edge: Edge, targets: readonly number[]): Record<string, unkn
 }
 
 /** Returns the expected status. Nothing changes if one of the lists would be too long. */
-function point(chosen: readonly Thing[], edge: Edge, targets: readonly number[], adds: boolean): number {
+function point(
+  chosen: readonly ModelEntity[],
+  edge: Edge,
+  targets: readonly number[],
+  adds: boolean,
+): number {
   const live = chosen.filter(({ deletion }) => deletion === null)
   const next = live.map(({ references }) =>
     adds ? [...new Set([...(references[edge.path] ?? []), ...targets])] : targets,
   )
   if (next.some(({ length }) => length > (edge.list?.max ?? length))) return 422
-  for (const [at, thing] of live.entries()) thing.references[edge.path] = next[at] ?? []
+  for (const [at, entity] of live.entries()) entity.references[edge.path] = next[at] ?? []
   return 200
 }
 
@@ -178,7 +183,7 @@ async function undo(
   if (operation === undefined) return
   const many = kind === 'undoMany'
   const undone = many ? world.operations.filter(({ at }) => at >= operation.at) : [operation]
-  await world.note(async () => {
+  await world.record(async () => {
     const expected = world.undo(undone.toReversed())
     const path = many ? '/api/operations/undo/' : `/api/operations/${operation.id}/undo/`
     const body = many ? { since: operation.at } : {}
@@ -196,7 +201,7 @@ async function undo(
 }
 
 /** Returns the changes of an answer, without times. */
-function shownIn({ body }: Received): unknown {
+function shownIn({ body }: TestResponse): unknown {
   return body.changes.map(({ changed: { deleted_at: _, ...changed }, ...rest }: any) => ({
     ...rest,
     changed,
@@ -214,18 +219,20 @@ async function create(
     ...(type === 'papers' && { meta: {} }),
   }
   for (const [at, edge] of world.edgesOf(type).entries()) {
-    const candidates = world.things.filter((thing) => thing.type === edge.to && thing.deletion === null)
+    const candidates = world.entities.filter((entity) => entity.type === edge.to && entity.deletion === null)
     references[edge.path] = choose(edge, candidates, targets[at] ?? 0)
     const { meta, ...more } = bodyOf(edge, references[edge.path] ?? [])
     body = { ...body, ...more, ...(meta !== undefined && { meta: { ...(body.meta as object), ...meta } }) }
   }
   const taken =
     type !== 'people' &&
-    world.things.some((thing) => thing.type === type && thing.name === `n${name}` && thing.deletion === null)
+    world.entities.some(
+      (entity) => entity.type === type && entity.name === `n${name}` && entity.deletion === null,
+    )
   const received = await server.call('POST', `/api/${type}/`, { body })
   expect(received.status).toBe(taken ? 422 : 201)
   if (!taken)
-    world.things.push({
+    world.entities.push({
       type,
       id: received.body.id,
       name: `n${name}`,
@@ -235,7 +242,7 @@ async function create(
   return written(server, received)
 }
 
-/** Returns the server's state of these things, in the terms of the model. */
+/** Returns the server's state of these Entities, in the terms of the model. */
 async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
   const lists = await Promise.all(
     TYPES.map((type) => server.expect(200, 'GET', `/api/${type}/?trashed=with&limit=200&sort=-id`)),
@@ -243,7 +250,7 @@ async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
   const rows = new Map(
     TYPES.flatMap((type, at) => lists[at].data.map((row: { id: number }) => [`${type}/${row.id}`, row])),
   )
-  return world.things.map(({ type, id }) => {
+  return world.entities.map(({ type, id }) => {
     const row = rows.get(`${type}/${id}`) as Record<string, any>
     const references = world.edgesOf(type).map(({ path }) => {
       const value = path.split('.').reduce((at, part) => at?.[part], row as any) ?? []
@@ -271,14 +278,14 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
         const world = new World()
         for (const one of moves) {
           await perform(server, world, one)
-          const expected = world.things.map(({ type, id, deletion, references }) => [
+          const expected = world.entities.map(({ type, id, deletion, references }) => [
             `${type}/${id}`,
             deletion !== null,
             world.edgesOf(type).map(({ path }) => references[path] ?? []),
           ])
           expect(await stateOf(server, world)).toEqual(expected)
         }
-        for (const { type, id } of world.things) {
+        for (const { type, id } of world.entities) {
           const [row] = await server.query(
             'SELECT data FROM takeback_journal WHERE entity = $1 AND entity_id = $2 ORDER BY version DESC LIMIT 1',
             type,

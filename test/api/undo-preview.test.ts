@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { graph } from '../declarations.ts'
-import { onEveryStore, operationOf, type Received, type Sent } from '../harness.ts'
+import { onEveryStore, operationOf, type TestRequest, type TestResponse } from '../harness.ts'
 
 onEveryStore('previews', graph, (server) => {
   const done = async (method: string, path: string, body?: unknown) => {
@@ -8,7 +8,7 @@ onEveryStore('previews', graph, (server) => {
     if (received.status > 299) throw new Error(`${method} ${path}: ${received.status} ${received.text}`)
     return { body: received.body, operation: operationOf(received) }
   }
-  const undo = (operation: string, query = '', sent: Sent = {}) =>
+  const undo = (operation: string, query = '', sent: TestRequest = {}) =>
     server.call('POST', `/api/operations/${operation}/undo/${query}`, sent)
   const person = (more = {}) => done('POST', '/api/people/', { name: 'p', ...more })
   const status = async (path: string) => (await server.call('GET', path)).status
@@ -183,7 +183,7 @@ onEveryStore('ways out of a 409', graph, (server) => {
   const person = (more = {}) => done('POST', '/api/people/', { name: 'p', ...more })
   const isLive = async (type: string, { id }: { id: number }) =>
     (await server.call('GET', `/api/${type}/${id}/`)).status === 200
-  const namesIn = ({ body }: Received) =>
+  const namesIn = ({ body }: TestResponse) =>
     body.changes.map(({ entity, id, kind }: any) => `${kind} ${entity}/${id}`).sort()
 
   test('a create goes with what hangs from it, at any depth, in circles too', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { entity, integer, json, list, object, text } from '../../src/takeback.ts'
 import { forUsers, users, withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received, runs, type TestServer } from '../harness.ts'
+import { onEveryStore, runs, type TestResponse, type TestServer } from '../harness.ts'
 
 const declared = withAdmins({
   users,
@@ -125,12 +125,12 @@ class World {
     return valuesOf(data[0])
   }
 
-  #call(by: number, method: string, path: string, body?: unknown): Promise<Received> {
+  #call(by: number, method: string, path: string, body?: unknown): Promise<TestResponse> {
     const token = this.#users[by]?.token ?? null
     return this.#server.call(method, path, body === undefined ? { token } : { token, body })
   }
 
-  #note(received: Received, by: number, versions: Version[]): void {
+  #note(received: TestResponse, by: number, versions: Version[]): void {
     const id = received.headers.get('Takeback-Operation')
     if (id !== null) this.operations.push({ id, number: this.#number, actor: by, versions })
     for (const { note, after } of versions) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { entity, integer, ref, signedIn, text } from '../../src/takeback.ts'
 import { graph, users, withAdmins } from '../declarations.ts'
-import { onEveryStore, operationOf, type Sent } from '../harness.ts'
+import { onEveryStore, operationOf, type TestRequest } from '../harness.ts'
 
 onEveryStore('undo', graph, (server) => {
   const done = async (
@@ -13,7 +13,7 @@ onEveryStore('undo', graph, (server) => {
     if (received.status > 299) throw new Error(`${method} ${path}: ${received.status} ${received.text}`)
     return { body: received.body, operation: operationOf(received) }
   }
-  const undo = (operation: string, query = '', sent: Sent = {}) =>
+  const undo = (operation: string, query = '', sent: TestRequest = {}) =>
     server.call('POST', `/api/operations/${operation}/undo/${query}`, sent)
   const person = (more = {}) => done('POST', '/api/people/', { name: 'p', ...more })
   const get = async (path: string) => (await server.call('GET', path)).body

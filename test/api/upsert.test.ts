@@ -8,7 +8,7 @@ import {
   onEveryStoreByHand,
   operationOf,
   runs,
-  type Sent,
+  type TestRequest,
   TestServer,
 } from '../harness.ts'
 
@@ -50,8 +50,9 @@ onEveryStoreByHand('upserts', (store) => {
   let second: TestServer
   let token = ''
   let org = 0
-  const put = (path: string, body: unknown, sent: Sent = {}) => server.call('PUT', path, { ...sent, body })
-  const items = (body: unknown, sent: Sent = {}) => put('/api/items/?match=sku', body, sent)
+  const put = (path: string, body: unknown, sent: TestRequest = {}) =>
+    server.call('PUT', path, { ...sent, body })
+  const items = (body: unknown, sent: TestRequest = {}) => put('/api/items/?match=sku', body, sent)
   const get = (id: number) => server.expect(200, 'GET', `/api/items/${id}/`)
 
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { resolve } from '../../src/declare/resolve.ts'
 import { app, entity, everyone, object, text } from '../../src/takeback.ts'
-import { ADMIN, eventually, expectInvalid, onEveryStore, type Received } from '../harness.ts'
+import { ADMIN, eventually, expectInvalid, onEveryStore, type TestResponse } from '../harness.ts'
 import { mailsIn, tokenIn } from '../mailbox.ts'
 
 const users = {
@@ -42,7 +42,7 @@ const GONE = 'invalid_link'
 const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
 afterAll(() => rmSync(outbox, { recursive: true, force: true }))
 
-const seen = ({ status, text: body, headers }: Received) => [
+const seen = ({ status, text: body, headers }: TestResponse) => [
   status,
   body,
   [...headers.keys()].filter((name) => !name.startsWith('ratelimit')).sort(),
@@ -106,7 +106,7 @@ onEveryStore(
         await send('nobody@example.com'),
         await send('not an address', { user_type: 'guest' }),
       ]
-      for (const one of answers) expect(seen(one)).toEqual(seen(answers[0] as Received))
+      for (const one of answers) expect(seen(one)).toEqual(seen(answers[0] as TestResponse))
       const second = tokenIn(await mailTo('bob@example.com', 1))
       expect((await verify(first)).body.code).toBe(GONE)
       expect((await verify(second)).status).toBe(200)

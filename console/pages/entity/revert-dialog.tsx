@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { Sent } from '../../../client/transport.ts'
+import type { ApiRequest } from '../../../client/transport.ts'
 import { send } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import type { EntityType } from '../../model.ts'
@@ -73,7 +73,7 @@ function useRevert(entity: string, id: number, version: number) {
   const texts = useTexts()
   const write = useWrite()
   const queries = useQueryClient()
-  const revert = (query: object, more: Sent = {}) =>
+  const revert = (query: object, more: ApiRequest = {}) =>
     send('POST', `${entity}/${id}/revert/`, { query, body: { version }, ...more })
   return usePlanned<RemovalPreview>({
     key: ['revert', entity, id, version],

@@ -1,5 +1,5 @@
 import type { OperationChange } from '../../../client/answers.ts'
-import type { Received, Sent } from '../../../client/transport.ts'
+import type { ApiRequest, ApiResponse } from '../../../client/transport.ts'
 import { type EntityData, get, type Json, type Page, send } from '../../api.ts'
 import type { Selection } from './selection.ts'
 import type { View } from './view.ts'
@@ -31,7 +31,7 @@ export class TooManySelected extends Error {}
 interface Call {
   readonly method: string
   readonly path: string
-  readonly sent: Sent
+  readonly sent: ApiRequest
 }
 
 /** A filter can hold about 97 values. */
@@ -88,7 +88,7 @@ export async function previewBulk(chosen: Chosen, bulk: Bulk, cursor?: string): 
 }
 
 /** Does exactly what the preview has shown, or nothing. */
-export async function runBulk(chosen: Chosen, bulk: Bulk, plan: string): Promise<Received> {
+export async function runBulk(chosen: Chosen, bulk: Bulk, plan: string): Promise<ApiResponse> {
   const { method, path, sent } = await callOf(chosen, bulk)
   return send(method, path, { ...sent, query: { ...sent.query, plan } })
 }

@@ -112,9 +112,9 @@ async function changeByLink(
 ): Promise<string> {
   const entity = plan.type.name
   const when = { ifMatch: `|${version}|` }
-  const asking = hookCallerOf({ caller: { actor, session: undefined, expired: false } })
+  const hookCaller = hookCallerOf({ caller: { actor, session: undefined, expired: false } })
   const { body, own } = hasHook(plan, 'update')
-    ? await beforeUpdate(context, plan, asking, { id, body: { email: address }, when })
+    ? await beforeUpdate(context, plan, hookCaller, { id, body: { email: address }, when })
     : { body: { email: address }, own: undefined }
   const link = context.links.using('email', token, holder)
   const mark = markingVerified(context, plan, { id, key: emailKey(address) })

@@ -82,32 +82,32 @@ export function* batch(
 
 /** Runs the hooks of the parts in order, before anything is written. */
 async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
-  const asking = hookCallerOf(call)
+  const hookCaller = hookCallerOf(call)
   const hooked: BatchPart[] = []
   for (const [at, part] of parseParts(context, call.body).entries())
     try {
-      hooked.push(await beforePart(context, asking, part))
+      hooked.push(await beforePart(context, hookCaller, part))
     } catch (error) {
       throw error instanceof Failure ? placed(error, at) : error
     }
   return hooked
 }
 
-async function beforePart(context: Context, asking: HookCaller, part: BatchPart): Promise<BatchPart> {
+async function beforePart(context: Context, hookCaller: HookCaller, part: BatchPart): Promise<BatchPart> {
   const { method, plan, body, query, ifMatch } = part
   const hook = HOOKS[method]
   if (hook === 'update' && part.id === undefined) {
     const about = { query, when: { ifMatch }, body }
-    return { ...part, hooked: await beforeUpsert(context, plan, asking, about) }
+    return { ...part, hooked: await beforeUpsert(context, plan, hookCaller, about) }
   }
   if (!hasHook(plan, hook) || REMOVALS.some((name) => query.asks(name))) return part
-  if (hook === 'create') return { ...part, ...(await beforeCreate(context, plan, asking, body)) }
+  if (hook === 'create') return { ...part, ...(await beforeCreate(context, plan, hookCaller, body)) }
   if (isPartReference(part.id ?? ''))
     throw invalidAt('path', `must name an Entity that exists: ${plan.type.name} have code before ${hook}`)
   const about = { id: parseId(part.id ?? ''), when: { ifMatch } }
   if (hook === 'update')
-    return { ...part, ...(await beforeUpdate(context, plan, asking, { ...about, body })) }
-  await beforeDelete(context, plan, asking, about)
+    return { ...part, ...(await beforeUpdate(context, plan, hookCaller, { ...about, body })) }
+  await beforeDelete(context, plan, hookCaller, about)
   return part
 }
 

@@ -205,7 +205,7 @@ export const patchEntities = entityEndpoint({
       request,
       action: 'update',
       before: hasHook(plan, 'update')
-        ? (about, asking) => beforeUpdate(context, plan, asking, { ...about, body: call.body })
+        ? (about, hookCaller) => beforeUpdate(context, plan, hookCaller, { ...about, body: call.body })
         : undefined,
       prepare: (found, hooked, run) => run(patchAll(context, plan, actor, { found, patch, hooked })),
       act: (groups) => changeMany(context, plan, actor, groups),

@@ -77,13 +77,13 @@ async function createHooked(
   const known = await replayOf(context, call)
   if (known !== undefined) return known
   query.refuseAll()
-  const asking = hookCallerOf(call)
+  const hookCaller = hookCallerOf(call)
   if (!Array.isArray(body)) {
-    const hooked = await beforeCreate(context, plan, asking, body)
+    const hooked = await beforeCreate(context, plan, hookCaller, body)
     const { sent } = hooked
     return once(context, call, () => around(create(plan, caller.actor, hooked.body, { query, sent })))
   }
-  const hooked = await beforeEach(body, (one) => beforeCreate(context, plan, asking, one))
+  const hooked = await beforeEach(body, (one) => beforeCreate(context, plan, hookCaller, one))
   const bodies = hooked.map((one) => one.body)
   const sent = hooked.map((one) => one.sent)
   return transactPlanned(context, call, () => around(createMany(plan, caller.actor, bodies, { query, sent })))

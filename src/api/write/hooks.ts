@@ -53,12 +53,12 @@ export function hookCallerOf({ caller, depth = 0 }: Pick<Call, 'caller' | 'depth
 export async function beforeCreate(
   context: Context,
   plan: Plan,
-  asking: HookCaller,
+  hookCaller: HookCaller,
   sent: unknown,
 ): Promise<HookedBody> {
-  allow(plan, 'create', asking.caller.actor, true)
-  const given = checkedTypes(plan, asking, sent)
-  const made = await context.runHook(context, { ...asking, plan, hook: 'create', given })
+  allow(plan, 'create', hookCaller.caller.actor, true)
+  const given = checkedTypes(plan, hookCaller, sent)
+  const made = await context.runHook(context, { ...hookCaller, plan, hook: 'create', given })
   return { body: made, sent: given }
 }
 
@@ -98,7 +98,7 @@ function hasReference(value: unknown): boolean {
     : isRecord(value) && Object.values(value).some(hasReference)
 }
 
-interface Sent {
+interface UpdateRequest {
   readonly id: number
   readonly body: unknown
   readonly when: Preconditions
@@ -108,10 +108,10 @@ interface Sent {
 export async function beforeUpdate(
   context: Context,
   plan: Plan,
-  asking: HookCaller,
-  { id, body, when }: Sent,
+  hookCaller: HookCaller,
+  { id, body, when }: UpdateRequest,
 ): Promise<HookedChanges> {
-  const { actor } = asking.caller
+  const { actor } = hookCaller.caller
   allow(plan, 'update', actor)
   await perform(context.store, refuseUnchangeable(plan, actor, id))
   const before = await presentEntity(context, plan, id, when)
@@ -119,8 +119,8 @@ export async function beforeUpdate(
   const fields = plan.view(actor).shown.fields ?? plan.type.fields
   const sent = isRecord(body) ? body : {}
   const results = applyOperators(fields, sent, before, { errors, places: new Map() })
-  const given = checkedTypes(plan, asking, isRecord(body) ? results : body, errors) as Values
-  const made = await context.runHook(context, { ...asking, plan, hook: 'update', given, before })
+  const given = checkedTypes(plan, hookCaller, isRecord(body) ? results : body, errors) as Values
+  const made = await context.runHook(context, { ...hookCaller, plan, hook: 'update', given, before })
   return split({ sent, given, made: made as Values })
 }
 
@@ -138,16 +138,16 @@ function split({ sent, given, made }: Record<'sent' | 'given' | 'made', Values>)
 export async function beforeDelete(
   context: Context,
   plan: Plan,
-  asking: HookCaller,
-  { id, when }: Omit<Sent, 'body'>,
+  hookCaller: HookCaller,
+  { id, when }: Omit<UpdateRequest, 'body'>,
 ): Promise<void> {
-  const { actor } = asking.caller
+  const { actor } = hookCaller.caller
   allow(plan, 'delete', actor)
   const state = await perform(context.store, stateOf(plan.view(actor), { ...callerParams(actor), $id: id }))
   // Deleting a deleted Entity changes nothing.
   if (allowed(plan, 'delete', actor, state).deletion !== null) return
   const given = await presentEntity(context, plan, id, when)
-  await context.runHook(context, { ...asking, plan, hook: 'delete', given })
+  await context.runHook(context, { ...hookCaller, plan, hook: 'delete', given })
 }
 
 /** Returns the Entity as the system sees it. */

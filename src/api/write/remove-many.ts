@@ -77,7 +77,7 @@ export const removeEntities = entityEndpoint({
       request,
       action: 'delete',
       before: hasHook(plan, 'delete')
-        ? (about, asking) => beforeDelete(context, plan, asking, about)
+        ? (about, hookCaller) => beforeDelete(context, plan, hookCaller, about)
         : undefined,
       prepare: async (found) => found,
       act: (found) => removeMany(context, plan, actor, found),

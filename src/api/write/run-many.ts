@@ -27,7 +27,7 @@ interface ManyWrite<T, P> {
   readonly action: 'update' | 'delete'
   /** Runs the hook for one Entity; undefined if there is none. */
   readonly before:
-    | ((about: { id: number; when: Preconditions }, asking: HookCaller) => Promise<T>)
+    | ((about: { id: number; when: Preconditions }, hookCaller: HookCaller) => Promise<T>)
     | undefined
   /**
    * Prepares the changes. Throws `MovedMany` if one of the Entities is no longer at its version. `run` performs acts
@@ -55,8 +55,8 @@ export async function runMany<T, P>(
   call.waitLong()
   const known = await replayOf(context, call)
   if (known !== undefined) return known
-  const asking = hookCallerOf(call)
-  const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
+  const hookCaller = hookCallerOf(call)
+  const run = before && ((about: Parameters<typeof before>[0]) => before(about, hookCaller))
   const now = <A>(one: Act<A>) => perform(context.store, asPlanned(request.plan, one), call.signal)
   for (let tries = 1; tries <= TRIES; tries++) {
     const found = await now(matchedBy(plan, call.caller.actor, action, request.filter))

@@ -163,11 +163,11 @@ function* upsertBy(
 export async function beforeUpsert(
   context: Context,
   plan: Plan,
-  asking: HookCaller,
+  hookCaller: HookCaller,
   { query, when, body }: Upserting & { readonly body: unknown },
 ): Promise<HookedUpsert | undefined> {
   if (!hasHook(plan, 'create') && !hasHook(plan, 'update')) return undefined
-  const { actor } = asking.caller
+  const { actor } = hookCaller.caller
   const set = matchedSet(plan, actor, query)
   if (!isRecord(body)) throw invalidAt('', 'must be an object')
   const params = { ...callerParams(actor), ...matchParams(plan, actor, set, body) }
@@ -176,11 +176,14 @@ export async function beforeUpsert(
   if (row === undefined)
     return {
       id: undefined,
-      ...(hasHook(plan, 'create') ? await beforeCreate(context, plan, asking, body) : { body }),
+      ...(hasHook(plan, 'create') ? await beforeCreate(context, plan, hookCaller, body) : { body }),
     }
   const id = Number(row[0])
   const about = { id, body, when }
-  return { id, ...(hasHook(plan, 'update') ? await beforeUpdate(context, plan, asking, about) : { body }) }
+  return {
+    id,
+    ...(hasHook(plan, 'update') ? await beforeUpdate(context, plan, hookCaller, about) : { body }),
+  }
 }
 
 /** Throws if a value to match by is missing. An invalid value matches nothing, and the create reports it. */
@@ -221,8 +224,8 @@ async function upsertHooked(context: Context, plan: Plan, call: Call): Promise<A
   if (Array.isArray(body) && signsUp(plan, actor)) await call.signUp(body.length)
   const known = await replayOf(context, call)
   if (known !== undefined) return known
-  const asking = hookCallerOf(call)
-  const before = (one: unknown) => beforeUpsert(context, plan, asking, { query, when, body: one })
+  const hookCaller = hookCallerOf(call)
+  const before = (one: unknown) => beforeUpsert(context, plan, hookCaller, { query, when, body: one })
   for (let tries = 1; ; tries++)
     try {
       if (!Array.isArray(body)) {

@@ -126,12 +126,12 @@ function addedUp({ sum, avg }: Figures): Comparable[] {
 }
 
 /** The figures that the database returns as JSON. */
-type Told = 'group' | 'distinct' | 'min' | 'max'
+type Figure = 'group' | 'distinct' | 'min' | 'max'
 
 /** One group of the answer. */
 export function summaryOf(figures: Figures, row: Row): object {
   const [told, , number, ...added] = row
-  const { group, distinct, min, max } = JSON.parse(String(told)) as Record<Told, object>
+  const { group, distinct, min, max } = JSON.parse(String(told)) as Record<Figure, object>
   const sums = new Map(
     addedUp(figures).map((by, at) => [by.path, sumOf(by, added[2 * at] ?? null, Number(added[2 * at + 1]))]),
   )

@@ -309,13 +309,13 @@ async function runWithin(steps: readonly Step[], params: Params, connection: Con
   return outcome
 }
 
-interface Sent {
+interface SentStep {
   readonly step: Step
   readonly params: Params
 }
 
 /** The request as one step, if it is a single statement. */
-function onlyStepOf(request: SingleRequest, more: Params): Sent | undefined {
+function onlyStepOf(request: SingleRequest, more: Params): SentStep | undefined {
   if (request.kind === 'read')
     return { step: { name: 'read', statement: request.statement, expect: 'any' }, params: request.params }
   const [step, ...others] = request.steps
@@ -325,7 +325,10 @@ function onlyStepOf(request: SingleRequest, more: Params): Sent | undefined {
 }
 
 /** Undefined if one of them is refused. Then none of them has an effect. */
-async function sendTogether(sent: readonly Sent[], connection: Connection): Promise<Outcome[] | undefined> {
+async function sendTogether(
+  sent: readonly SentStep[],
+  connection: Connection,
+): Promise<Outcome[] | undefined> {
   connection.query(BEGIN_PART, {}).catch(() => {})
   const answers = await Promise.allSettled(
     sent.map(({ step, params }) => connection.query(step.statement, params)),

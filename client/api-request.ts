@@ -1,10 +1,10 @@
-import type { CallOptions, Sent } from './transport.ts'
+import type { ApiRequest, CallOptions } from './transport.ts'
 
 // This file knows nothing of the app's types: `types.ts` says what each call takes and returns.
 export type Json = Record<string, unknown>
 
 /** The options of a call: query parameters, and the options that all calls have. */
-export interface Asked extends CallOptions {
+export interface RequestOptions extends CallOptions {
   readonly version?: number
   readonly where?: Json
   readonly [parameter: string]: unknown
@@ -20,8 +20,8 @@ export const tagOf = (version?: number) => (version === undefined ? version : `"
 export const pathOf = (name: string, rest: unknown) => `${name}/${rest && `${rest}/`}`
 
 /** Turns the options and the body of a call into a request. */
-export function sentBy(asked: Asked = {}, body?: unknown): Sent {
-  const { signal, key, run, reason, version, where, ...rest } = asked
+export function requestOf(options: RequestOptions = {}, body?: unknown): ApiRequest {
+  const { signal, key, run, reason, version, where, ...rest } = options
   const query: Json = {}
   for (const name in rest) query[parameterOf(name)] = rest[name]
   for (const path in where) {
@@ -33,8 +33,8 @@ export function sentBy(asked: Asked = {}, body?: unknown): Sent {
   }
   return {
     query,
-    options: asked,
-    headers: { 'If-Match': tagOf(version) },
+    options,
     body,
+    headers: { 'If-Match': tagOf(version) },
   }
 }

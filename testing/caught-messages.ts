@@ -7,7 +7,7 @@ import { Webhooks } from '../src/webhooks/webhooks.ts'
 import type { TestMail, TestWebhook } from './types.ts'
 
 /** Catches mails and webhook requests instead of sending them. */
-export class Caught {
+export class CaughtMessages {
   mails: readonly TestMail[] = []
   webhooks: readonly TestWebhook[] = []
 

@@ -1,4 +1,4 @@
-import type { Found } from './yardstick.ts'
+import type { Found } from './limit-types.ts'
 
 type Kind = 'one' | 'new' | 'list'
 
@@ -20,7 +20,7 @@ let lines: string[] = []
 let requests = 0
 
 /** Reads the same request headers as Takeback, and answers with as many headers, as long as Takeback's. */
-export function answerAlike(
+export function answerLikeTakeback(
   request: Request,
   kind: Kind,
   find: () => Found<string>,
@@ -34,7 +34,7 @@ export function answerAlike(
     const id = `b00ef1f4c41f-${(++requests).toString(36)}`
     const path = url.slice(url.indexOf('/', 8))
     const ms = performance.now() - began
-    note(JSON.stringify({ time: new Date(), method, path, status, ms, id, caller, address: '127.0.0.1' }))
+    writeLog(JSON.stringify({ time: new Date(), method, path, status, ms, id, caller, address: '127.0.0.1' }))
     return respond(body, kind, id)
   }
   const found = find()
@@ -56,7 +56,7 @@ function respond(body: string, kind: Kind, id: string): Response {
   return response
 }
 
-function note(line: string): void {
+function writeLog(line: string): void {
   if (lines.push(line) === 1) setTimeout(flush, FLUSH_MS)
 }
 

@@ -150,6 +150,8 @@ export const budget = {
   feedDependents: 1000,
   feedBehind: 1000,
   feedPastMs: 60_000,
+  feedTellMs: 1000,
+  feedWaiting: 10_000,
   catchUps: 16,
   heartbeatMs: 15_000,
   streamBytes: 256 * 1024,

@@ -164,6 +164,7 @@ const timers: Readonly<Record<string, string>> = {
   'cli/jobs.ts': 'a command waits for the job that it has started',
   'cli/serve.ts': 'the end of a process',
   'journal/feed.ts': 'transactions that are under way',
+  'live/in-time.ts': 'the patience of streams with one that takes long',
   'observe/log-output.ts': 'a reader of the log that is slow',
   'observe/log.ts': 'lines that are written together',
   'openapi/page-script.ts': 'in the browser',

@@ -18,6 +18,11 @@ export function positionParts(position: Position): { readonly incarnation: strin
   return { incarnation, seq: Number(seq) }
 }
 
+/** The later one of two positions of one incarnation. */
+export function laterOf(one: Position, other: Position): Position {
+  return positionParts(one).seq < positionParts(other).seq ? other : one
+}
+
 const FORM = /^([0-9a-f]{12})-(\d{1,15})$/
 
 /**

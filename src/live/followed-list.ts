@@ -1,7 +1,8 @@
 import { budget } from '../budget.ts'
 import type { Position } from '../journal/position.ts'
 import type { Delivery } from './delivery.ts'
-import type { Hub, Listener } from './hub.ts'
+import type { Listener } from './group.ts'
+import type { Hub } from './hub.ts'
 import { type EventStream, RETRY_MS } from './stream.ts'
 import type { CallerId, Subscription } from './subscription.ts'
 

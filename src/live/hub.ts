@@ -1,27 +1,12 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
-import type { Feed, FeedPage } from '../journal/feed.ts'
+import type { Feed } from '../journal/feed.ts'
 import { type Position, positionParts } from '../journal/position.ts'
 import type { Waker } from '../work/waker.ts'
-import { type Delivery, deliveriesOf } from './delivery.ts'
 import type { EventReader } from './event-reader.ts'
+import { Group, type Listener, OPERATIONS_AT_ONCE } from './group.ts'
+import { isInTime } from './in-time.ts'
 import { Semaphore } from './semaphore.ts'
-import type { CallerId, Subscription } from './subscription.ts'
-
-/** Somebody who is told of changes as they come. */
-export interface Listener {
-  readonly subscription: Subscription
-  readonly callerId: CallerId
-  /** Everything up to here was told. */
-  position: Position
-  /** Whether it is not to be told anything any more. */
-  readonly isOver: boolean
-  deliver(delivery: Delivery): void
-  /** About once a second. */
-  tick(): void
-  /** Nothing more can be told. */
-  end(): void
-}
 
 /** How a listener is told what it has missed. */
 export interface Missed {
@@ -31,28 +16,17 @@ export interface Missed {
   read(): Promise<void>
 }
 
-/** Those who follow the same, by the id of the caller. */
-interface Group {
-  readonly subscription: Subscription
-  readonly members: Map<CallerId, Set<Listener>>
-}
-
-/** Operations that are looked at together. */
-const OPERATIONS = 100
 const TICK_MS = 1000
 /** After so many attempts, a listener is told a page while the others wait. */
 const ATTEMPTS = 3
 
-/**
- * Reads the journal once for all listeners of this instance, and works out once for each group what it is told. Listeners
- * first catch up by themselves, then join.
- */
+/** Reads the journal once for all listeners of this instance. Listeners first catch up by themselves, then join. */
 export class Hub {
   readonly #feed: Feed
   readonly #eventReader: EventReader
   readonly #waker: Waker
   readonly #groups = new Map<string, Group>()
-  /** Everything up to here was told to all; undefined while there are none. */
+  /** Everything up to here was handed to all groups; undefined while there are none. */
   #head: Position | undefined
   readonly #semaphore = new Semaphore(budget.catchUps)
   #turn: Promise<unknown> = Promise.resolve()
@@ -83,7 +57,7 @@ export class Hub {
     for (let attempt = 0, isIn = false; !isIn && !listener.isOver; attempt++) {
       if (attempt > 0) await this.#catchUp(listener, missed)
       isIn = await this.#exclusively(async () => {
-        if (this.#isBehind(listener) && attempt >= ATTEMPTS) await missed.page()
+        if (this.#isBehind(listener) && attempt >= ATTEMPTS) await this.#page(listener, missed)
         const isFirst = this.#head === undefined && attempt === 0
         const isReady = !listener.isOver && !isFirst && !this.#isBehind(listener)
         if (isReady) this.#add(listener)
@@ -92,7 +66,7 @@ export class Hub {
     }
   }
 
-  /** A slow listener reads outside of the gate: otherwise a few of them would keep all others from catching up. */
+  /** A slow listener reads outside of the semaphore: otherwise a few of them would keep all others from catching up. */
   async #catchUp(listener: Listener, { page, read }: Missed): Promise<void> {
     for (let more = true; more && !listener.isOver; ) {
       more = await this.#semaphore.run(page)
@@ -100,13 +74,16 @@ export class Hub {
     }
   }
 
+  /** One page, while the others wait. If it takes long, the listener comes back later. */
+  async #page(listener: Listener, { page }: Missed): Promise<void> {
+    if (!(await isInTime(budget.feedTellMs, page()))) listener.end()
+  }
+
   leave(listener: Listener): void {
-    const { subscription, callerId } = listener
-    const group = this.#groups.get(subscription.key)
-    const alike = group?.members.get(callerId)
-    alike?.delete(listener)
-    if (alike?.size === 0) group?.members.delete(callerId)
-    if (group?.members.size === 0) this.#groups.delete(subscription.key)
+    const { key } = listener.subscription
+    const group = this.#groups.get(key)
+    group?.remove(listener)
+    if (group?.isEmpty) this.#groups.delete(key)
     if (this.#groups.size > 0) return
     this.#stopFollowing?.()
     this.#stopFollowing = undefined
@@ -118,12 +95,13 @@ export class Hub {
   }
 
   #add(listener: Listener): void {
-    const { subscription, callerId, position } = listener
-    const group = this.#groups.get(subscription.key) ?? { subscription, members: new Map() }
-    this.#groups.set(subscription.key, group)
-    const alike = group.members.get(callerId) ?? new Set()
-    group.members.set(callerId, alike.add(listener))
+    const { subscription, position } = listener
     this.#head ??= position
+    const group =
+      this.#groups.get(subscription.key) ??
+      new Group(subscription, this.#eventReader, this.#head, () => this.#waker.again())
+    this.#groups.set(subscription.key, group)
+    group.add(listener)
     this.#stopFollowing ??= this.#waker.follow(() => this.#wake())
   }
 
@@ -138,7 +116,7 @@ export class Hub {
     const now = performance.now()
     if (now - this.#tickedAt >= TICK_MS) {
       this.#tickedAt = now
-      for (const listener of this.#listeners()) listener.tick()
+      for (const group of [...this.#groups.values()]) group.tick()
     }
     return this.#moveOn()
   }
@@ -153,8 +131,7 @@ export class Hub {
   }
 
   *#listeners(): Generator<Listener> {
-    for (const { members } of [...this.#groups.values()])
-      for (const alike of [...members.values()]) yield* [...alike]
+    for (const group of [...this.#groups.values()]) yield* group.listeners()
   }
 
   /** One page of the journal; returns whether there is more. */
@@ -163,47 +140,18 @@ export class Hub {
     if (head === undefined) return false
     const groups = [...this.#groups.values()]
     const entities = [...new Set(groups.flatMap(({ subscription }) => subscription.entities))]
-    const page = await this.#feed.after(head, { limit: OPERATIONS, entities })
-    const deliveries = await Promise.all(groups.map((group) => this.#deliveriesFor(group, page)))
-    for (const [at, group] of groups.entries()) deliver(group, deliveries[at])
+    const page = await this.#feed.after(head, { limit: OPERATIONS_AT_ONCE, entities })
     if (this.#head !== undefined) this.#head = page.next
+    // Nobody waits for a group that is behind, and nobody waits long for one that falls behind.
+    const waited = groups.filter(({ isBehind }) => !isBehind)
+    const taken = new Map(groups.map((group) => [group, group.take(page)]))
+    await isInTime(budget.feedTellMs, Promise.all(waited.map((group) => taken.get(group))))
     if (page.pending) this.#waker.again()
     return page.more
-  }
-
-  async #deliveriesFor(
-    { subscription, members }: Group,
-    { operations }: FeedPage,
-  ): Promise<Map<CallerId, Delivery>> {
-    const concerning = operations.filter(({ changes, rest }) =>
-      rest !== null ? true : changes.some(({ entity }) => subscription.entities.includes(entity)),
-    )
-    if (concerning.length === 0) return new Map()
-    const callerIds = [...members.keys()]
-    return deliveriesOf(await this.#eventReader.read({ subscription, callerIds, operations: concerning }))
   }
 
   /** For `/api/health/details` and tests. */
   get listeners(): number {
     return [...this.#listeners()].length
   }
-}
-
-function deliver({ members }: Group, deliveries: ReadonlyMap<CallerId, Delivery> = new Map()): void {
-  for (const [callerId, delivery] of deliveries)
-    for (const listener of [...(members.get(callerId) ?? [])]) {
-      // One that has caught up by itself was told some of it before.
-      const fresh = freshFor(listener, delivery)
-      if (fresh === undefined) continue
-      listener.position = fresh.position
-      listener.deliver(fresh)
-    }
-}
-
-function freshFor({ position }: Listener, delivery: Delivery): Delivery | undefined {
-  const { seq } = positionParts(position)
-  const isFresh = (one: { readonly position: Position }) => positionParts(one.position).seq > seq
-  if (delivery.operations.every(isFresh)) return delivery
-  const operations = delivery.operations.filter(isFresh)
-  return operations.length === 0 ? undefined : { ...delivery, operations }
 }

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStore, type TestServer } from '../harness.ts'
+import { Heard } from '../heard.ts'
 
 const declaration = withAdmins({
   users: entity({ login: { userType: 'user' }, fields: {}, access: { read: 'id == me.id' } }),
@@ -12,66 +13,17 @@ const declaration = withAdmins({
   }),
 })
 
-interface Event {
-  readonly list: number
-  readonly id: string | undefined
-  readonly data: any
-}
-
-/** A stream of several lists, as it comes. */
-class Heard {
-  readonly response: Response
-  isOver = false
-  #text = ''
-
-  constructor(response: Response) {
-    this.response = response
-    const read = async () => {
-      for await (const chunk of response.body as ReadableStream<Uint8Array>)
-        this.#text += new TextDecoder().decode(chunk)
-    }
-    read()
-      .catch(() => {})
-      .finally(() => {
-        this.isOver = true
-      })
-  }
-
-  /** The events with data of one list. */
-  of(list: number): Event[] {
-    return this.#text
-      .split('\n\n')
-      .slice(0, -1) // The last one may still be incomplete.
-      .map((event) => {
-        const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(event)?.[1]
-        const data = line('data')
-        return { list: Number(line('event')), id: line('id'), data: data && JSON.parse(data) }
-      })
-      .filter((event) => event.list === list && event.data !== undefined)
-  }
-
-  titles(list: number): string[] {
-    return this.of(list).map(({ data }) => `${data.type} ${data.data?.title ?? data.id}`)
-  }
-}
-
 onEveryStore('the stream of several lists', declaration, (server: TestServer) => {
-  let cuts: AbortController[] = []
+  let all: Heard[] = []
   afterEach(() => {
-    for (const cut of cuts) cut.abort()
-    cuts = []
+    for (const one of all) one.cut()
+    all = []
   })
 
   async function follow(body: unknown, token: string | null = server.adminToken): Promise<Heard> {
-    const cut = new AbortController()
-    cuts.push(cut)
-    const headers = {
-      Accept: 'text/event-stream',
-      'Content-Type': 'application/json',
-      ...(token !== null && { Authorization: `Bearer ${token}` }),
-    }
-    const request = { method: 'POST', headers, body: JSON.stringify(body), signal: cut.signal }
-    return new Heard(await fetch(`${server.url}/api/changes/`, request))
+    const heard = await Heard.open(server, body, token)
+    all.push(heard)
+    return heard
   }
   const add = (title: string, open = true) =>
     server.expect(201, 'POST', '/api/rooms/', { title, open }) as Promise<{ id: number }>

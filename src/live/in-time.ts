@@ -1,0 +1,10 @@
+/** Waits for a promise, but not longer than this. Returns whether it was in time. */
+export async function isInTime(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>()
+  const timer = setTimeout(() => resolve(false), ms)
+  try {
+    return await Promise.race([promise.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -19,7 +19,7 @@ export const catalogue = {
   },
   recent_login_required: {
     status: 403,
-    message: 'This account has no password, so this needs a recent login. Log in again.',
+    message: 'This needs a recent login. Log in again.',
   },
   provider_denied: { status: 403, message: 'The login was cancelled at the provider.' },
   provider_email_unverified: {

@@ -48,7 +48,7 @@ export function actingSession(session: Session, by: { entity: string; id: number
 }
 
 /** Whether the login is recent enough to count as a proof of identity. */
-export function isRecent({ started }: Session): boolean {
+export function isRecent({ started }: Pick<Session, 'started'>): boolean {
   const ms = budget.recentLoginMinutes * 60_000
   return !hasPassed(started * 1000 + ms, ms, Date.now())
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { app, entity, everyone, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'
 import { mailsIn, tokenIn } from '../mailbox.ts'
+import { anHourLater } from '../old-session.ts'
 
 const common = {
   fields: { name: text({ optional: true }) },
@@ -20,6 +21,12 @@ const declaration = app({
       ...common,
       login: { userType: 'staff', email: { write: 'false' } },
       access: { ...common.access, create: 'false' },
+    }),
+    shared: entity({
+      ...common,
+      login: { userType: 'shared' },
+      unique: [['name']],
+      access: { create: everyone, read: everyone, update: everyone },
     }),
     hooked: entity({
       ...common,
@@ -135,6 +142,63 @@ onEveryStore(
       await ask(hooked.token, 'hook2@example.com')
       await confirm(await linkTo('hook2@example.com', 'email'))
       expect((await login('hook2@example.com')).body.user.name).toBe('from the hook')
+    })
+
+    const nameOf = (path: string) => `Eve of ${path}`
+    test.each<[string, (path: string, email: string) => [method: string, path: string, body: unknown]]>([
+      ['a PATCH', (path, email) => ['PATCH', path, { email }]],
+      ['a PUT', (path, email) => ['PUT', path, { email, name: nameOf(path) }]],
+      ['a batch', (path, email) => ['POST', '/api/batch/', [{ method: 'PATCH', path, body: { email } }]]],
+      ['an upsert', (path, email) => ['PUT', '/api/shared/?match=name', { email, name: nameOf(path) }]],
+      [
+        'a PATCH of many',
+        (path, email) => ['PATCH', `/api/shared/?filter=name=="${nameOf(path)}"`, { email }],
+      ],
+    ])('needs a recent login if it is made by %s', async (way, made) => {
+      const as = (word: string) => `${word}.${way.replaceAll(' ', '.')}@example.com`
+      const eve = await server.user('shared', { email: as('eve') })
+      const path = `/api/shared/${eve.id}/`
+      const before = await server.expect(200, 'PATCH', path, { name: nameOf(path) })
+      const old = await anHourLater(server, eve.token)
+      const write = async (email: string, token: string) => {
+        const [method, to, body] = made(path, email)
+        const { status, text } = await server.call(method, to, { body, token })
+        return text.includes('recent_login_required') ? 'too old' : status
+      }
+      expect(await write(as('thief'), old)).toBe('too old')
+      expect(await server.expect(200, 'GET', path)).toEqual(before)
+      // The same address is not refused, nor is anything else.
+      expect(await write(as('EVE'), old)).toBe(200)
+      await server.expect(200, 'PATCH', path, { name: nameOf(path) }, { token: old })
+      expect(await write(as('new'), eve.token)).toBe(200)
+      expect((await login(as('new'))).status).toBe(200)
+    })
+
+    test('needs a recent login only of the owner, who may also prove it by the password', async () => {
+      const [ada, ben] = [
+        await server.user('shared', { email: 'ada.shared@example.com', name: 'Ada' }),
+        await server.user('shared', { email: 'ben.shared@example.com', name: 'Ben' }),
+      ]
+      const old = { token: await anHourLater(server, ada.token) }
+      await server.expect(200, 'PATCH', `/api/shared/${ben.id}/`, { email: 'ben2@example.com' }, old)
+      await server.expect(
+        200,
+        'POST',
+        '/api/auth/email',
+        { email: 'ada2@example.com', password: PASSWORD },
+        old,
+      )
+      expect((await confirm(await linkTo('ada2@example.com', 'email'))).status).toBe(200)
+      const admin = { token: await anHourLater(server, server.adminToken) }
+      await server.expect(200, 'PATCH', `/api/shared/${ada.id}/`, { email: 'ada3@example.com' }, admin)
+      // What a rule forbids is refused for that reason: another login would not help.
+      const staff = await server.user('staff', { email: 'staff.old@example.com' })
+      const body = { email: 'staff.new@example.com' }
+      const refused = await server.call('PATCH', `/api/staff/${staff.id}/`, {
+        body,
+        token: await anHourLater(server, staff.token),
+      })
+      expectInvalid(refused, { email: ['is not yours to set'] })
     })
 
     test('tells nobody that the new address is taken, except its owner', async () => {

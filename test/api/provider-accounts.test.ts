@@ -3,6 +3,7 @@ import { noSession } from '../../src/account/sessions.ts'
 import { stepAt, totpCode } from '../../src/account/totp.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStoreByHand } from '../harness.ts'
 import { anAddress, TestBrowser } from '../oidc.ts'
+import { anHourLater } from '../old-session.ts'
 import { BACK, providerWorld } from '../provider-world.ts'
 
 onEveryStoreByHand('the account of a login through a provider', (store) => {
@@ -11,15 +12,6 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     server.call('POST', '/api/auth/providers/test/link', { body: { return_to: BACK, ...more }, token })
   const finish = (token: string, code = '') =>
     server.call('POST', '/api/auth/identities/', { body: { code }, token, headers: anAddress() })
-
-  /** Returns a token of the same session, as if the login was an hour ago. */
-  const anHourLater = async (token: string) => {
-    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-    const { ses, jti, epo, auth_time, exp, sub } = claims
-    const [entity, id] = sub.split('/')
-    const session = { id: ses, token: jti, epoch: epo, started: auth_time - 3600, expires: exp }
-    return (await server.context.tokens.issue({ entity, id: Number(id), session })).token
-  }
 
   test('is not made where nobody may sign up, or where something is missing', async () => {
     anybody()
@@ -127,7 +119,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     anybody()
     const second = await finish(token, (await comeBack((await link(token, {})).body.url)).code)
     expect(second.status).toBe(201)
-    expect(await refusal(link(await anHourLater(token), {}))).toEqual([403, 'recent_login_required'])
+    expect(await refusal(link(await anHourLater(server, token), {}))).toEqual([403, 'recent_login_required'])
     // If both are removed at once, one stays.
     const statuses = await Promise.all([remove(only.id), remove(second.body.id)])
     expect(statuses.map(({ status }) => status).sort()).toEqual([204, 409])
@@ -153,7 +145,7 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
       const ask = (sent: string, more: object = {}) =>
         server.call('POST', path, { body: { ...asked, ...more }, token: sent, headers: anAddress() })
       expect([path, (await ask(token)).status]).toEqual([path, 200])
-      expect(await refusal(ask(await anHourLater(token)))).toEqual([403, 'recent_login_required'])
+      expect(await refusal(ask(await anHourLater(server, token)))).toEqual([403, 'recent_login_required'])
       expectInvalid(await ask(token, { password: 'a guess' }), { password: ['is wrong'] })
       // Once there is a password, it is required, however recent the login.
       const { password } = ADMIN

@@ -168,7 +168,7 @@ export class Identities {
     const user = this.#userOf(entity, id)
     const state = await this.#stateOf(user, session)
     if (state === undefined) return undefined
-    if (session.by === undefined) return { actor: user, session, ...state }
+    if (session.by === undefined) return { actor: { ...user, loginAt: session.started }, session, ...state }
     const by = this.#userOf(session.by.entity, session.by.id)
     const admin = await this.#stateOf(by, { ...session, epoch: session.by.epoch })
     if (admin === undefined || !by.admin || user.admin) return undefined

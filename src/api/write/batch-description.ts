@@ -24,6 +24,7 @@ export function describeBatch(about: AboutServer): Description {
     codes: [
       'unauthenticated',
       'forbidden',
+      'recent_login_required',
       'not_found',
       'in_use',
       'last_admin',

@@ -30,6 +30,7 @@ import {
   MovedMany,
   parseMany,
 } from './matching.ts'
+import { emailCodes, needsRecentLogin, refuseOtherEmail } from './own-email.ts'
 import { expressionColumns, provideChanged } from './provide.ts'
 import { type HookedMany, runMany } from './run-many.ts'
 
@@ -86,7 +87,11 @@ function* patchAll(
       const how = { known: known?.get(`${name}/${id}`), hooked: hooked?.get(id) }
       const one = patch.apply(now, errors, how)
       if (errors.size > 0) patched.fail(id, errors)
-      else if (one !== undefined) made.push(one)
+      else if (one !== undefined) {
+        if (needsRecentLogin(plan, actor, id, one.bound))
+          refuseOtherEmail(now.snapshot.state.email, one.bound)
+        made.push(one)
+      }
     }
     yield* addAll(plan, actor, made, patched)
     if (patched.isTooLarge) break
@@ -194,7 +199,12 @@ export const patchEntities = entityEndpoint({
       example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),
     },
     answers: [changedMany],
-    codes: [...about.refusals('update', true), ...hookCodes(about, 'update'), ...MANY_CODES],
+    codes: [
+      ...about.refusals('update', true),
+      ...hookCodes(about, 'update'),
+      ...emailCodes(about),
+      ...MANY_CODES,
+    ],
   }),
   run(context, plan, call) {
     const { actor } = call.caller

@@ -52,6 +52,7 @@ import type { Query } from '../query.ts'
 import { baseOf, refuseChanged } from './base.ts'
 import { beforeUpdate, hasHook, hookCallerOf } from './hooks.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
+import { emailCodes, needsRecentLogin, refuseNewEmail } from './own-email.ts'
 import { performPlanned, transactPlanned } from './planned.ts'
 import { provideChange, provideChanged, setsExpressions } from './provide.ts'
 
@@ -160,6 +161,7 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
   if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
   yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, manner: how, errors })
   if (isEmpty) return yield* unchanged(plan, actor, id, when)
+  if (needsRecentLogin(plan, actor, id, params)) yield* refuseNewEmail(plan, actor, params, how)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   return yield* writeChange(context, plan, actor, { id, params, values, when, how })
 }
@@ -340,6 +342,7 @@ function describeChange(
     codes: [
       ...about.refusals('update', false),
       ...hookCodes(about, 'update'),
+      ...emailCodes(about),
       'not_found',
       'busy',
       'stale',

@@ -37,6 +37,7 @@ import {
   hasHook,
   hookCallerOf,
 } from './hooks.ts'
+import { emailCodes } from './own-email.ts'
 import { transactPlanned } from './planned.ts'
 import { update } from './update.ts'
 
@@ -274,6 +275,7 @@ function describeUpsert(about: AboutEntity): Description {
     ],
     codes: [
       ...ACTIONS.flatMap((action) => [...about.refusals(action, true), ...hookCodes(about, action)]),
+      ...emailCodes(about),
       'busy',
       'stale',
       'disk_full',

@@ -10,6 +10,8 @@ export interface User {
   readonly entity: string
   readonly id: number
   readonly admin: boolean
+  /** When they logged in, in seconds since 1970; undefined if they act without a login of their own. */
+  readonly loginAt?: number
 }
 
 /** A key of a program that acts in the name of a user. */

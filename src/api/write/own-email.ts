@@ -1,0 +1,46 @@
+import { isRecent } from '../../account/tokens.ts'
+import { emailKey } from '../../declare/email-key.ts'
+import { type Code, type Errors, Failure, invalid } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { EMAIL_KEY } from '../../plan/tables/schema.ts'
+import { entityRow } from '../../plan/view/entity-row.ts'
+import { type Actor, system } from '../../plan/viewer/actor.ts'
+import type { WriteManner } from '../../plan/write/write.ts'
+import { type Act, read } from '../../store/act.ts'
+import type { Params } from '../../store/dialect.ts'
+import type { AboutEntity } from '../description.ts'
+import { refuseForbidden } from '../faults.ts'
+
+/**
+ * Whether these values may change the caller's own e-mail, although the login is not recent. Whoever has the address of
+ * an account can set its password: a stolen token must not be enough to take over an account for good. Admins set
+ * passwords anyway.
+ */
+export function needsRecentLogin({ type, login }: Plan, actor: Actor, id: number, values: Params): boolean {
+  if (login === undefined || values[EMAIL_KEY] === undefined) return false
+  if (actor.kind !== 'user' || actor.admin || actor.entity !== type.name || actor.id !== id) return false
+  return actor.loginAt !== undefined && !isRecent({ started: actor.loginAt })
+}
+
+/** Throws unless the address stays the same. `email` is the present one. */
+export function refuseOtherEmail(email: unknown, values: Params): void {
+  if (emailKey(String(email)) === values[EMAIL_KEY]) return
+  throw new Failure('recent_login_required', {
+    message: 'A new e-mail address needs a recent login. Log in again, or use /api/auth/email.',
+  })
+}
+
+/** Throws if this changes the caller's own e-mail. Only callers who may change it learn that they must log in again. */
+export function* refuseNewEmail(plan: Plan, actor: Actor, values: Params, manner: WriteManner): Act<void> {
+  const errors: Errors = new Map()
+  yield* refuseForbidden(plan, actor, { action: 'update', params: values, manner, errors })
+  if (errors.size > 0) throw invalid(errors)
+  const [row] = yield* read(plan.view(system).lists.read, values)
+  const whole = entityRow(row)
+  if (whole !== undefined) refuseOtherEmail(JSON.parse(whole.json).email, values)
+}
+
+/** The codes of this refusal, for the descriptions of endpoints. */
+export function emailCodes({ type }: AboutEntity): Code[] {
+  return type.login === undefined ? [] : ['recent_login_required']
+}

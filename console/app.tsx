@@ -2,7 +2,7 @@ import { type Query, QueryClient, QueryClientProvider } from '@tanstack/react-qu
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from './api.ts'
-import { aroundNavigation } from './leaving.ts'
+import { guardedNavigation } from './navigation-guard.ts'
 import { useOtherTabs } from './other-tabs.ts'
 import { List } from './pages/list.tsx'
 import { Failures } from './parts/failures.tsx'
@@ -52,7 +52,7 @@ export function App() {
   return (
     <TextsProvider value={textsIn(language)}>
       <QueryClientProvider client={queries}>
-        <Router base="/console" aroundNav={aroundNavigation}>
+        <Router base="/console" aroundNav={guardedNavigation}>
           <Failures>
             <Suspense fallback={<Loading />}>
               <Gate>

@@ -8,7 +8,7 @@ export function byName(type: EntityType, text: string, limit: number): object {
   if (wanted === '') return { ...shape, sort: '-id' }
   if (/^\d{1,15}$/.test(wanted)) return { ...shape, filter: `id == ${wanted}` }
   if (type.search) return { ...shape, search: wanted }
-  const conditions = soughtIn(type).map(({ path, fold }) =>
+  const conditions = searchedFields(type).map(({ path, fold }) =>
     fold === true
       ? `fold(${path}).contains(${JSON.stringify(wanted)})`
       : `${path}.lowerAscii().contains(${JSON.stringify(wanted.toLowerCase())})`,
@@ -17,7 +17,7 @@ export function byName(type: EntityType, text: string, limit: number): object {
 }
 
 /** The text fields that may name an Entity. */
-export function soughtIn(type: EntityType): readonly Field[] {
+export function searchedFields(type: EntityType): readonly Field[] {
   return namingFields(type).flatMap((path) => {
     const field = fieldAt(type.fields, path)
     const isText = field !== undefined && (field.type === 'text' || field.type === 'email')

@@ -12,7 +12,7 @@ import {
   positionKnown,
   transport,
 } from './api.ts'
-import { noteRemoved, noteThere } from './removed.ts'
+import { markPresent, markRemoved } from './removed.ts'
 import { signedInAgain } from './session-end.ts'
 
 /** A change that the caller may see, as `/api/changes/` sends it. */
@@ -79,8 +79,8 @@ function gathering(queries: QueryClient): (change: SeenChange) => void {
     gathered = []
     for (const { type, entity, id } of changes) {
       if (id === undefined) continue
-      if (type === 'remove') noteRemoved(entity, id)
-      else noteThere(entity, id)
+      if (type === 'remove') markRemoved(entity, id)
+      else markPresent(entity, id)
     }
     for (const listener of listeners) listener(changes)
     renew(queries, changes)

@@ -13,7 +13,7 @@ interface NameOptions {
   readonly isBeside?: boolean
 }
 
-interface Asked {
+interface PendingName {
   readonly type: EntityType
   readonly id: number
   answer(name: EntityName | null): void
@@ -21,24 +21,24 @@ interface Asked {
 
 const GATHER_MS = 10
 const MOST = 100
-let asked: Asked[] = []
+let pending: PendingName[] = []
 
 /** Reads the names that are needed at about the same time together, with one call per type. */
 function loadName(type: EntityType, id: number): Promise<EntityName | null> {
   return new Promise((answer) => {
-    if (asked.push({ type, id, answer }) === 1) setTimeout(readAsked, GATHER_MS)
+    if (pending.push({ type, id, answer }) === 1) setTimeout(readPending, GATHER_MS)
   })
 }
 
-function readAsked(): void {
-  const byType = Map.groupBy(asked, ({ type }) => type)
-  asked = []
+function readPending(): void {
+  const byType = Map.groupBy(pending, ({ type }) => type)
+  pending = []
   for (const [type, all] of byType)
     for (let at = 0; at < all.length; at += MOST) void readNames(type, all.slice(at, at + MOST))
 }
 
 /** If the user may not read them, ids are shown instead. */
-async function readNames(type: EntityType, all: readonly Asked[]): Promise<void> {
+async function readNames(type: EntityType, all: readonly PendingName[]): Promise<void> {
   const ids = [...new Set(all.map(({ id }) => id))]
   const query = {
     filter: `id in [${ids.join(', ')}]`,

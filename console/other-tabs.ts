@@ -2,10 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { actAs, actingAs } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
-import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
+import { goOn, isSessionOver, setSignedIn } from './session-end.ts'
 
 /** A message between the tabs of a browser: who has signed in, or that somebody has signed out. */
-type Told = { readonly user: string } | 'out'
+type TabMessage = { readonly user: string } | 'out'
 
 const NAME = 'takeback session'
 const ME = ['me']
@@ -13,7 +13,7 @@ const ME = ['me']
 /** One channel sends and receives: a second one would receive this tab's own messages. */
 const channel = new BroadcastChannel(NAME)
 
-export function tellOtherTabs(told: Told): void {
+export function notifyOtherTabs(told: TabMessage): void {
   channel.postMessage(told)
 }
 
@@ -23,7 +23,7 @@ export function useOtherTabs(): void {
   useEffect(() => {
     const forget = () => queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
     const signedOut = () => {
-      noteSignedIn(false)
+      setSignedIn(false)
       forgetDrafts()
       if (actingAs() !== undefined) return actAs(undefined)
       forget()
@@ -43,7 +43,8 @@ export function useOtherTabs(): void {
       forgetDrafts()
       actAs(undefined)
     }
-    channel.onmessage = ({ data }: MessageEvent<Told>) => (data === 'out' ? signedOut() : signedIn(data.user))
+    channel.onmessage = ({ data }: MessageEvent<TabMessage>) =>
+      data === 'out' ? signedOut() : signedIn(data.user)
     return () => {
       channel.onmessage = null
     }

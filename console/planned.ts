@@ -7,7 +7,7 @@ interface Planned<Preview> {
   /** Identifies the request. The answer to another one is discarded. */
   readonly key: readonly unknown[]
   /** Whether to preview now, which is the default. False while the user is still choosing. */
-  readonly isAsked?: boolean
+  readonly isEnabled?: boolean
   /** Reads the preview. */
   read(signal?: AbortSignal): Promise<Preview>
   /** Does what the preview shows, with its plan. */
@@ -20,21 +20,21 @@ interface Planned<Preview> {
  */
 export function usePlanned<Preview extends { readonly plan?: string }>({
   key,
-  isAsked = true,
+  isEnabled = true,
   read,
   perform,
 }: Planned<Preview>) {
-  const asked = hashKey(key)
-  const [latest, setLatest] = useState<Latest<Preview>>({ asked })
+  const requestKey = hashKey(key)
+  const [latest, setLatest] = useState<Latest<Preview>>({ requestKey })
   // The preview is read again, even if the user returns to an earlier choice.
-  if (latest.asked !== asked) setLatest({ asked })
-  const { renewed, refusal }: Partial<Latest<Preview>> = latest.asked === asked ? latest : {}
-  const renew = (next: Preview) => setLatest({ asked, renewed: next })
+  if (latest.requestKey !== requestKey) setLatest({ requestKey })
+  const { renewed, refusal }: Partial<Latest<Preview>> = latest.requestKey === requestKey ? latest : {}
+  const renew = (next: Preview) => setLatest({ requestKey, renewed: next })
   const [isBusy, setBusy] = useState(false)
   const { data, error, isFetching } = useQuery({
     queryKey: key,
     queryFn: ({ signal }) => read(signal),
-    enabled: isAsked,
+    enabled: isEnabled,
     gcTime: 0,
     staleTime: 0,
     refetchOnWindowFocus: false,
@@ -49,7 +49,7 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
     try {
       return await perform(preview)
     } catch (thrown) {
-      if (!(thrown instanceof PlanChanged)) setLatest({ asked, refusal: thrown })
+      if (!(thrown instanceof PlanChanged)) setLatest({ requestKey, refusal: thrown })
       // The preview in the refusal is only a first page, without a cursor.
       else renew(await read().catch(() => thrown.preview as Preview))
       return undefined
@@ -62,7 +62,7 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
 }
 
 interface Latest<Preview> {
-  readonly asked: string
+  readonly requestKey: string
   readonly renewed?: Preview
   readonly refusal?: unknown
 }

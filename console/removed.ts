@@ -1,11 +1,11 @@
 /** Entities that are known to be gone from their address, so that nobody reads them there: most are in the trash. */
 const removed = new Set<string>()
 
-export function noteRemoved(entity: string, id: number): void {
+export function markRemoved(entity: string, id: number): void {
   removed.add(`${entity}/${id}`)
 }
 
-export function noteThere(entity: string, id: number): void {
+export function markPresent(entity: string, id: number): void {
   removed.delete(`${entity}/${id}`)
 }
 

@@ -20,7 +20,7 @@ function change(next: Waiting | undefined): void {
 }
 
 /** Notes whether there is a session that could end. */
-export function noteSignedIn(now: boolean): void {
+export function setSignedIn(now: boolean): void {
   isSignedIn = now
 }
 

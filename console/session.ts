@@ -2,8 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { ApiError, actAs, actingAs, auth, get, own, Unauthenticated } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
-import { tellOtherTabs } from './other-tabs.ts'
-import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
+import { notifyOtherTabs } from './other-tabs.ts'
+import { goOn, isSessionOver, setSignedIn } from './session-end.ts'
 
 /** The user who is signed in. */
 export interface Me {
@@ -35,7 +35,7 @@ export function useMeQuery() {
         return queries.getQueryData<Me>(ME) ?? null
       try {
         const me = await get<Me>('auth/me', {}, signal)
-        noteSignedIn(true)
+        setSignedIn(true)
         return me
       } catch (error) {
         // A user who did not sign in again can still see, and copy, what they have typed.
@@ -81,7 +81,7 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
     })
     const session = answer.body as { token: string; expires_at: string; user: Me }
     await own.session.keep(session, answer.headers.get('takeback-device'))
-    tellOtherTabs({ user: `${session.user.user_type} ${session.user.id}` })
+    notifyOtherTabs({ user: `${session.user.user_type} ${session.user.id}` })
     if (!isSessionOver()) return changed()
     // A different user must not see the work of the first one.
     const before = queries.getQueryData<Me>(ME)
@@ -98,10 +98,10 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
 export function useSignOut(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {
-    noteSignedIn(false)
+    setSignedIn(false)
     forgetDrafts()
     await auth.logout().catch(() => {})
-    tellOtherTabs('out')
+    notifyOtherTabs('out')
     // The next user must not act as somebody.
     if (actingAs() !== undefined) return actAs(undefined)
     // An answer that is on its way would sign them in again.

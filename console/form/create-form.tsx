@@ -9,14 +9,14 @@ import { short } from '../parts/entity-name.tsx'
 import { useTexts } from '../texts/index.ts'
 import { useWrite } from '../writes.ts'
 import { emptyObject, same } from './draft.ts'
+import { fieldsOf } from './editable.ts'
 import { Form } from './form.tsx'
 import { useKeptDraft, withoutSecrets } from './kept-draft.ts'
 import { KeptNotice } from './kept-notice.tsx'
-import { useLeaving } from './leaving.tsx'
 import { localErrors } from './local-errors.ts'
-import { fieldsOf } from './offered.ts'
 import { bodyOf } from './send.ts'
 import { type FormState, openForm, reduceForm } from './state.ts'
+import { useLeaveGuard } from './use-leave-guard.tsx'
 
 interface CreateFormProps {
   readonly type: EntityType
@@ -33,7 +33,7 @@ export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateForm
   const texts = useTexts()
   const [state, dispatch] = useReducer(reduceForm, undefined, () => openNew(type, like))
   const [kept, forget] = useKeptDraft(keep ?? `${type.name}/in-place`, state)
-  const leaving = useLeaving(keep !== undefined && !same(state.base, state.draft))
+  const leaving = useLeaveGuard(keep !== undefined && !same(state.base, state.draft))
   const { save, isSaving, failure } = useCreate(type, state, (errors) => dispatch({ act: 'wrong', errors }))
   const create = async () => {
     const made = await save()
@@ -79,9 +79,9 @@ export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateForm
 
 /** The base is empty, so that every value that is filled in is sent. */
 function openNew(type: EntityType, like: Json | undefined): FormState {
-  const { offered } = fieldsOf(type, 'create')
-  const filled = openForm(offered, like)
-  return { ...filled, base: emptyObject(offered), version: undefined }
+  const { editable } = fieldsOf(type, 'create')
+  const filled = openForm(editable, like)
+  return { ...filled, base: emptyObject(editable), version: undefined }
 }
 
 function useCreate(type: EntityType, state: FormState, wrong: (errors: FormState['errors']) => void) {

@@ -2,16 +2,16 @@ import { Button } from '../parts/button.tsx'
 import { useTexts } from '../texts/index.ts'
 import type { ControlProps } from './control-props.ts'
 import { emptyObject, isObject } from './draft.ts'
+import { isEditable } from './editable.ts'
 import { FieldRow } from './field.tsx'
 import { useDraft, useForm } from './form-context.ts'
-import { isOffered } from './offered.ts'
 
 /** The fields of an object, or a button that adds the object. */
 export function ObjectInput({ kind, path, id, label }: ControlProps) {
   const texts = useTexts()
   const { mode } = useForm()
   const [draft, change] = useDraft(path)
-  const fields = (kind.fields ?? []).filter((field) => isOffered(field, mode))
+  const fields = (kind.fields ?? []).filter((field) => isEditable(field, mode))
   if (!isObject(draft))
     return (
       <div>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from '../api.ts'
 import { byName } from '../find-by-name.ts'
 import { useEntityType } from '../model.ts'
-import { useCalm } from '../parts/use-calm.ts'
+import { useDebounced } from '../parts/use-debounced.ts'
 
 const MOST = 8
 const PAUSE_MS = 150
@@ -10,7 +10,7 @@ const PAUSE_MS = 150
 /** Returns Entities that match a text, newest first. Undefined until they are those for the current text. */
 export function useFound(to: string, text: string, isOpen: boolean): readonly EntityData[] | undefined {
   const type = useEntityType(to)
-  const wanted = useCalm(text.trim(), PAUSE_MS)
+  const wanted = useDebounced(text.trim(), PAUSE_MS)
   const { data } = useQuery({
     queryKey: ['list', to, 'pick', wanted],
     queryFn: async ({ signal }) => {

@@ -9,7 +9,7 @@ import { short } from '../parts/entity-name.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { TimeBar } from '../parts/time-bar.tsx'
-import { isRemoved, noteRemoved } from '../removed.ts'
+import { isRemoved, markRemoved } from '../removed.ts'
 import { useTexts } from '../texts/index.ts'
 import { ActionSlot } from './entity/action-slot.ts'
 import { EntityEditor } from './entity/editor.tsx'
@@ -88,6 +88,6 @@ function useEntity(type: EntityType | undefined, id: number, at: string | undefi
 async function inTrash(entity: string, id: number, signal: AbortSignal): Promise<EntityData | undefined> {
   const query = { trashed: 'only', filter: `id == ${id}` }
   const [deleted] = (await get<ListPage<EntityData>>(`${entity}/`, query, signal)).data
-  if (deleted !== undefined) noteRemoved(entity, id)
+  if (deleted !== undefined) markRemoved(entity, id)
   return deleted
 }

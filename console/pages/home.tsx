@@ -168,33 +168,33 @@ function CanDo({ latest }: { readonly latest: readonly Operation[] }) {
       <h2>{texts.home.canDo}</h2>
       <ul className="can-do">
         {type !== undefined && past !== undefined && (
-          <Way icon="clock" help={texts.home.pastHelp}>
+          <Feature icon="clock" help={texts.home.pastHelp}>
             <Link href={`/${type.name}?at=${past.at}`}>{texts.home.past[past.age](labelOf(type))}</Link>
-          </Way>
+          </Feature>
         )}
-        <Way icon="undo" help={texts.home.undoLastHelp}>
+        <Feature icon="undo" help={texts.home.undoLastHelp}>
           <button type="button" className="as-link" onClick={() => void undoLast()}>
             {texts.home.undoLast}
           </button>
-        </Way>
-        <Way icon="trash" help={texts.home.deletedHelp}>
+        </Feature>
+        <Feature icon="trash" help={texts.home.deletedHelp}>
           <Link href="/operations/trash">{texts.home.deleted}</Link>
-        </Way>
-        <Way icon="code" help={texts.home.apiHelp}>
+        </Feature>
+        <Feature icon="code" help={texts.home.apiHelp}>
           <a href="/docs">{texts.home.api}</a>
-        </Way>
+        </Feature>
       </ul>
     </section>
   )
 }
 
-interface WayProps {
+interface FeatureProps {
   readonly icon: IconName
   readonly help: string
   readonly children: ReactNode
 }
 
-function Way({ icon, help, children }: WayProps) {
+function Feature({ icon, help, children }: FeatureProps) {
   return (
     <li>
       <Icon name={icon} />

@@ -60,7 +60,7 @@ function ListOf({ type }: { readonly type: EntityType }) {
 /** Returns the function that goes to a place in the list: see `go` of a view. */
 function useGo(entity: string, view: View, change: ListPart['change'], rows: LiveRows): ListPart['go'] {
   return (to) => {
-    if (rows.isBehind) return
+    if (rows.isStale) return
     if (view.go === to) return void rows.store.reload()
     forgetRows(entity)
     change({ go: to })
@@ -100,7 +100,7 @@ function Content({ rows, ...part }: ListPart & { readonly rows: LiveRows }) {
         above={
           rows.previous === null ? 0 : next === null && total !== undefined ? total - loaded.count : undefined
         }
-        isBehind={rows.isBehind}
+        isStale={rows.isStale}
         head={{
           sort: view.sort,
           onSort: (path, more) => change({ sort: sortBy(view.sort, path, more) }),

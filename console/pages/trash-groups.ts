@@ -76,13 +76,13 @@ function joined(pages: readonly TrashPage[], first: Before): TrashPage {
   }
 }
 
-interface Asked {
+interface TrashQuery {
   readonly words: string
   readonly before: string
 }
 
-async function readDeleted(type: EntityType, asked: Asked): Promise<TrashPage> {
-  const filter = filterOf(type, asked)
+async function readDeleted(type: EntityType, query: TrashQuery): Promise<TrashPage> {
+  const filter = filterOf(type, query)
   if (filter === undefined) return { all: [], next: { [type.name]: null }, partial: [] }
   const page = await get<Page<DeletedData>>(`${type.name}/`, {
     trashed: 'only',
@@ -108,7 +108,7 @@ async function readDeleted(type: EntityType, asked: Asked): Promise<TrashPage> {
 }
 
 /** Returns undefined if no Entity of the type can match the words. */
-function filterOf(type: EntityType, { words, before }: Asked): string | undefined {
+function filterOf(type: EntityType, { words, before }: TrashQuery): string | undefined {
   const older = before === '' ? [] : [`deleted_at < timestamp(${JSON.stringify(before)})`]
   if (words === '') return older.join('')
   const title = type.fields.find(({ path }) => path === type.title)

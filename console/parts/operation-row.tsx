@@ -7,7 +7,7 @@ import { Actor } from './actor.tsx'
 import { Button } from './button.tsx'
 import { ChangedValues } from './changed-values.tsx'
 import { OperationSentence } from './operation-sentence.tsx'
-import { useSeen } from './seen.ts'
+import { useVisible } from './use-visible.ts'
 import { When } from './when.tsx'
 
 interface OperationRowProps {
@@ -28,7 +28,7 @@ export const OperationRow = memo(function OperationRow({
   undo,
 }: OperationRowProps) {
   const texts = useTexts()
-  const [row, isSeen] = useSeen<HTMLLIElement>()
+  const [row, isSeen] = useVisible<HTMLLIElement>()
   const what = useId()
   const isMigration = Object.values(operation.summary).some((kinds) => 'migrate' in kinds)
   return (

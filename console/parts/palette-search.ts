@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from '../api.ts'
-import { soughtIn } from '../find-by-name.ts'
+import { searchedFields } from '../find-by-name.ts'
 import { type EntityType, useModel } from '../model.ts'
 import { namingFields } from '../names.ts'
-import { useCalm } from './use-calm.ts'
+import { useDebounced } from './use-debounced.ts'
 
 export interface Hit {
   readonly type: EntityType
@@ -21,7 +21,7 @@ const MOST_HITS = 5
  */
 export function useHits(typed: string): readonly Hit[] | undefined {
   const text = typed.trim()
-  const wanted = useCalm(text, PAUSE_MS)
+  const wanted = useDebounced(text, PAUSE_MS)
   const { entities } = useModel()
   const { data } = useQuery({
     queryKey: ['list', 'found by name', wanted],
@@ -60,7 +60,7 @@ function queryFor(type: EntityType, text: string): object | undefined {
   if (type.search) return { ...shape, search: text }
   // Each condition can use an index. Ignoring case would read all rows.
   const capital = text.charAt(0).toUpperCase() + text.slice(1)
-  const conditions = soughtIn(type).flatMap(({ path, fold }) => {
+  const conditions = searchedFields(type).flatMap(({ path, fold }) => {
     const by = fold === true ? `fold(${path})` : path
     const spellings = fold === true ? [text] : new Set([text, capital])
     return [...spellings].map((one) => `${by}.startsWith(${JSON.stringify(one)})`)

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type Json, send } from '../api.ts'
 import type { OperationChange } from '../operations.ts'
 import { usePlanned, wholePreview } from '../planned.ts'
-import { noteRemoved } from '../removed.ts'
+import { markRemoved } from '../removed.ts'
 import { useWrite } from '../writes.ts'
 
 /** What is to be deleted or restored: one Entity, or all that match a filter. */
@@ -55,7 +55,7 @@ export function useRemoval(target: RemovalTarget, done: (total: number) => strin
         const [path, query] = callOf(target, withTargets)
         const received = await send('DELETE', path, { query: { ...query, plan } })
         for (const { kind, entity, id } of changes)
-          if (kind === 'delete' && id !== null) noteRemoved(entity, id)
+          if (kind === 'delete' && id !== null) markRemoved(entity, id)
         return received
       }),
   })

@@ -66,7 +66,9 @@ export function Removal({ target, name, onClose, onDone }: RemovalProps) {
           </p>
         )}
         {preview !== undefined && <Extent target={target} preview={preview} />}
-        {failure !== undefined && <Against failure={failure} title={words.against} target={target} />}
+        {failure !== undefined && (
+          <RemovalConflicts failure={failure} title={words.against} target={target} />
+        )}
         {(needsTargets || withTargets) && (
           <label className="with-targets">
             <input
@@ -148,14 +150,14 @@ function fieldsOf({ changed }: RemovalChange): string {
     .join(', ')
 }
 
-interface AgainstProps {
+interface RemovalConflictsProps {
   readonly failure: unknown
   readonly title: string
   readonly target: RemovalTarget
 }
 
 /** What blocks the removal: `invoices.order` is a type and its field. Each is a link to the blocking Entities. */
-function Against({ failure, title, target }: AgainstProps) {
+function RemovalConflicts({ failure, title, target }: RemovalConflictsProps) {
   const texts = useTexts()
   const { entities } = useModel()
   const errors = failure instanceof ApiError ? Object.entries(failure.errors ?? {}) : []

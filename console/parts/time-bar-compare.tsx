@@ -6,11 +6,11 @@ import { useTexts } from '../texts/index.ts'
 import { ChangedValues } from './changed-values.tsx'
 import { EntityName } from './entity-name.tsx'
 import { QueryState } from './states.tsx'
-import { type Became, differenceBetween } from './time-bar-difference.ts'
-import type { Looked } from './time-bar-marks.ts'
+import { differenceBetween, type EntityDifference } from './time-bar-difference.ts'
+import type { TimeBarTarget } from './time-bar-marks.ts'
 
 /** Shows what changed between the moment that is shown and another one, by default now. */
-export function Compare({ looked, from }: { readonly looked: Looked; readonly from: string }) {
+export function Compare({ looked, from }: { readonly looked: TimeBarTarget; readonly from: string }) {
   const texts = useTexts()
   const [to, setTo] = useParameter('to')
   const [earlier, later] = to !== undefined && to < from ? [to, from] : [from, to]
@@ -41,7 +41,13 @@ export function Compare({ looked, from }: { readonly looked: Looked; readonly fr
 
 const KINDS = ['create', 'restore', 'update', 'delete'] as const
 
-function OfKind({ kind, all }: { readonly kind: Became['kind']; readonly all: readonly Became[] }) {
+function OfKind({
+  kind,
+  all,
+}: {
+  readonly kind: EntityDifference['kind']
+  readonly all: readonly EntityDifference[]
+}) {
   const texts = useTexts()
   const some = all.filter((one) => one.kind === kind)
   if (some.length === 0) return null

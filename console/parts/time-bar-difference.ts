@@ -1,9 +1,9 @@
 import { get, type Page } from '../api.ts'
 import type { Operation, OperationChange, OperationInFull } from '../operations.ts'
-import type { Looked } from './time-bar-marks.ts'
+import type { TimeBarTarget } from './time-bar-marks.ts'
 
 /** The change of one Entity between two moments. */
-export interface Became {
+export interface EntityDifference {
   readonly entity: string
   readonly id: number
   readonly kind: 'create' | 'update' | 'delete' | 'restore'
@@ -11,7 +11,7 @@ export interface Became {
 }
 
 export interface Difference {
-  readonly all: readonly Became[]
+  readonly all: readonly EntityDifference[]
   /** Whether there were more changes than were read. */
   readonly isPartial: boolean
 }
@@ -26,7 +26,7 @@ interface Step extends Pick<OperationChange, 'entity' | 'id' | 'kind' | 'changed
 
 /** Returns what was created, changed and deleted between two moments. */
 export async function differenceBetween(
-  { entity, id }: Looked,
+  { entity, id }: TimeBarTarget,
   from: string,
   to: string | undefined,
   signal: AbortSignal,
@@ -61,12 +61,12 @@ async function stepsOf({ id, at }: Operation, entity: string, signal: AbortSigna
 }
 
 /** Merges the changes of each Entity, oldest first, into one: from the first value to the last. */
-export function fold(steps: readonly Step[]): readonly Became[] {
+export function fold(steps: readonly Step[]): readonly EntityDifference[] {
   const groups = Map.groupBy(
     steps.filter(({ id }) => id !== null),
     ({ entity, id }) => `${entity}/${id}`,
   )
-  return [...groups.values()].flatMap((all): Became[] => {
+  return [...groups.values()].flatMap((all): EntityDifference[] => {
     const first = all[0]
     const last = all.at(-1)
     if (first === undefined || last === undefined || first.id === null) return []
@@ -83,7 +83,7 @@ export function fold(steps: readonly Step[]): readonly Became[] {
 }
 
 /** Returns undefined if it exists neither before nor afterwards. */
-function becomes(first: string, last: string, all: readonly Step[]): Became['kind'] | undefined {
+function becomes(first: string, last: string, all: readonly Step[]): EntityDifference['kind'] | undefined {
   const isGone =
     last === 'purge' || all.findLast(({ kind }) => kind === 'delete' || kind === 'restore')?.kind === 'delete'
   const wasThere = first !== 'create' && first !== 'restore'

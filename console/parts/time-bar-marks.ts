@@ -6,7 +6,7 @@ import type { Operation, OperationChange } from '../operations.ts'
 import { paged } from '../query-cache.ts'
 
 /** The list or Entity whose past is shown. */
-export interface Looked {
+export interface TimeBarTarget {
   readonly entity: string
   readonly id?: number
 }
@@ -32,7 +32,7 @@ interface HistoryEntry extends Pick<OperationChange, 'kind' | 'changed'> {
 const PAGE = 200
 
 /** Returns when a list or an Entity was changed, oldest first. For lists, only admins see the changes of others. */
-export function useMarks({ entity, id }: Looked) {
+export function useMarks({ entity, id }: TimeBarTarget) {
   const query = useInfiniteQuery({
     queryKey: id === undefined ? ['operations', 'marks', entity] : ['history', entity, id, 'marks'],
     ...paged(async (cursor): Promise<Page<Mark>> => {

@@ -7,13 +7,13 @@ import { useTexts } from '../texts/index.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { Compare } from './time-bar-compare.tsx'
-import type { Looked } from './time-bar-marks.ts'
+import type { TimeBarTarget } from './time-bar-marks.ts'
 import { countUntil, type Mark, momentOf, useFloor, useMarks } from './time-bar-marks.ts'
 import { PLACES, scaleOf } from './time-bar-scale.ts'
 import { MarkInWords } from './time-bar-words.tsx'
 
 interface TimePanelProps {
-  readonly looked: Looked
+  readonly looked: TimeBarTarget
   /** How many changes to go back (negative) or forward. */
   readonly steps: number
   stepped(): void

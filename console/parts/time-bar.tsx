@@ -5,7 +5,7 @@ import { useTexts } from '../texts/index.ts'
 import { Button } from './button.tsx'
 import { useKeys } from './keys.tsx'
 import { useCommands } from './palette.tsx'
-import type { Looked } from './time-bar-marks.ts'
+import type { TimeBarTarget } from './time-bar-marks.ts'
 
 // Loaded when needed: most pages are viewed as they are now.
 const TimePanel = lazy(() => import('./time-bar-panel.tsx'))
@@ -14,7 +14,7 @@ const TimePanel = lazy(() => import('./time-bar-panel.tsx'))
  * Goes back in time, for any list or Entity: a button "Now", and a slider once it is opened. It sets the page's `?at=`,
  * with which the page reads the API. Put it into the `bar` of a page, where it takes its own line.
  */
-export function TimeBar({ entity, id }: Looked) {
+export function TimeBar({ entity, id }: TimeBarTarget) {
   const texts = useTexts()
   const [at, setAt] = useMoment()
   const [isOpened, setOpened] = useState(false)

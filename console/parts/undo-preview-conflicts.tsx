@@ -36,10 +36,10 @@ export function Named({ name }: { readonly name: string }) {
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
 
 /** A way to resolve a conflict. */
-export type Way = 'targets' | 'dependents'
+export type Resolution = 'targets' | 'dependents'
 
 /** Whether one of these conflicts can be resolved by taking back more. */
-export function hasWay(errors: Readonly<Record<string, readonly string[]>>, way: Way): boolean {
+export function hasResolution(errors: Readonly<Record<string, readonly string[]>>, way: Resolution): boolean {
   const sign = way === 'targets' ? /^refers to .*, which is deleted$/ : /^is referred to by /
   return Object.values(errors).some((sentences) => sentences.some((one) => sign.test(one)))
 }

@@ -17,7 +17,7 @@ import {
   useHasRest,
   useUndo,
 } from './undo-preview-call.ts'
-import { Conflicts, hasWay } from './undo-preview-conflicts.tsx'
+import { Conflicts, hasResolution } from './undo-preview-conflicts.tsx'
 
 export type { Undoing }
 
@@ -193,8 +193,8 @@ function Choices({ choices, conflicts, effects, undoing, choose }: ChoicesProps)
   const isStep = 'entity' in undoing
   const hasRest = useHasRest(undoing, choices, against && !isStep)
   const all: readonly [name: keyof UndoChoices, isOffered: boolean, text: string][] = [
-    ['targets', hasWay(conflicts, 'targets'), words.targets],
-    ['dependents', hasWay(conflicts, 'dependents'), words.dependents],
+    ['targets', hasResolution(conflicts, 'targets'), words.targets],
+    ['dependents', hasResolution(conflicts, 'dependents'), words.dependents],
     ['skip', against && hasRest, words.skip],
     ['effects', effects > 0 && !isStep, words.withEffects(effects)],
   ]

@@ -2,13 +2,13 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { EntityData, Json } from '../../api.ts'
 import { changedPaths } from '../../form/draft.ts'
+import { fieldsOf } from '../../form/editable.ts'
 import { Form } from '../../form/form.tsx'
 import { useKeptDraft, withoutSecrets } from '../../form/kept-draft.ts'
 import { KeptNotice } from '../../form/kept-notice.tsx'
-import { useLeaving } from '../../form/leaving.tsx'
-import { fieldsOf } from '../../form/offered.ts'
 import { patchOf } from '../../form/send.ts'
 import { Shown } from '../../form/shown.tsx'
+import { useLeaveGuard } from '../../form/use-leave-guard.tsx'
 import { type EntityType, labelOf, nameOf } from '../../model.ts'
 import { readCall, updateCall } from '../../parts/api-call.ts'
 import { ApiCode } from '../../parts/api-code.tsx'
@@ -36,7 +36,7 @@ export function EntityEditor({ type, data }: EditorProps) {
   const changes = changedPaths(state.fields, state.base, state.draft).length
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
-  const leaving = useLeaving(changes > 0)
+  const leaving = useLeaveGuard(changes > 0)
   const isDeleted = typeof data.deleted_at === 'string'
   useEntityActions({ type, data, may, remove: () => setDeleting(true) })
   // Unsaved input stays on the page, even if others delete the Entity.

@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer, useState } from 'react'
 import { ChangedMeanwhile, type EntityData, Gone, get, send } from '../../api.ts'
 import { explain, fieldErrors } from '../../explain.ts'
+import { fieldsOf } from '../../form/editable.ts'
 import { localErrors } from '../../form/local-errors.ts'
-import { fieldsOf } from '../../form/offered.ts'
 import { patchOf } from '../../form/send.ts'
 import { type FormState, openForm, reduceForm } from '../../form/state.ts'
 import { type EntityType, nameOf } from '../../model.ts'
@@ -16,7 +16,7 @@ export function useEditor(type: EntityType, data: EntityData) {
   const write = useWrite()
   const queries = useQueryClient()
   const [state, dispatch] = useReducer(reduceForm, undefined, () =>
-    openForm(fieldsOf(type, 'edit').offered, data),
+    openForm(fieldsOf(type, 'edit').editable, data),
   )
   const [failure, setFailure] = useState<string>()
   const [isSaving, setSaving] = useState(false)

@@ -1,8 +1,8 @@
 import { useId, useState } from 'react'
 import { type Draft, type DraftObject, emptyObject, withDraft } from '../../form/draft.ts'
+import { isEditable } from '../../form/editable.ts'
 import { FieldRow } from '../../form/field.tsx'
 import { type FormContext, FormProvider } from '../../form/form-context.ts'
-import { isOffered } from '../../form/offered.ts'
 import { sentValue } from '../../form/send.ts'
 import { formatNumber } from '../../format.ts'
 import { type EntityType, type Field, labelOf } from '../../model.ts'
@@ -104,7 +104,7 @@ function OneField({ type, isMany, onChange, onShow }: OneFieldProps) {
   const id = useId()
   const fields = type.fields.filter(
     (field) =>
-      isOffered(field, 'edit') &&
+      isEditable(field, 'edit') &&
       field.type !== 'password' &&
       field.type !== 'secret' &&
       !(isMany && field.unique),

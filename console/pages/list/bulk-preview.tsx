@@ -36,7 +36,7 @@ export function useBulk(chosen: Chosen, bulk: Bulk | undefined, done: (total: nu
   const read = (cursor?: string) => previewBulk(chosen, wanted, cursor)
   const { run, ...planned } = usePlanned<BulkPreview>({
     key: ['bulk', chosen.entity, [...ids], isAll, chosen.view, wanted],
-    isAsked: bulk !== undefined,
+    isEnabled: bulk !== undefined,
     read: () => wholePreview(read),
     perform: ({ total, plan }) => write(done(total), () => runBulk(chosen, wanted, plan)),
   })

@@ -18,8 +18,8 @@ import type { Loaded } from './loaded.ts'
 import { Row } from './row.tsx'
 import type { Rows } from './rows.ts'
 import type { Selecting } from './selection.ts'
-import { type InSight, useInSight } from './use-in-sight.ts'
 import type { Walking } from './use-list-keys.ts'
+import { useVisibleRows, type VisibleRows } from './use-visible-rows.ts'
 
 export interface GridProps {
   readonly type: EntityType
@@ -32,7 +32,7 @@ export interface GridProps {
   /** The place of the first loaded row in the whole list; undefined if it is not known how many are above. */
   readonly above: number | undefined
   /** Whether the rows are those of an earlier request. */
-  readonly isBehind: boolean
+  readonly isStale: boolean
   readonly head: Omit<HeadProps, 'columns'>
   readonly selecting: Selecting
   readonly walking: Walking
@@ -51,12 +51,12 @@ export function Grid(props: GridProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const height = useRowHeight(isPhone)
   const waiting = hasMore ? Math.min(MOST_WAITING, Math.max(1, (total ?? Infinity) - loaded.count)) : 0
-  const { first, end } = useInSight({ scroller, height, scrollTop: topOf(store, height) })
+  const { first, end } = useVisibleRows({ scroller, height, scrollTop: topOf(store, height) })
   const count = loaded.count + waiting
-  const inSight = { first: Math.min(first, count), end: Math.min(end, count) }
+  const visible = { first: Math.min(first, count), end: Math.min(end, count) }
   useEffect(() => store.see(first, end), [store, first, end])
-  useFollowing({ scroller, height, isPhone }, props.walking)
-  const above = useStillness({ scroller, store, loaded, height })
+  useScrollToCurrent({ scroller, height, isPhone }, props.walking)
+  const above = useScrollAnchor({ scroller, store, loaded, height })
   return (
     <div className="grid-frame">
       {above.count > 0 && (
@@ -66,26 +66,26 @@ export function Grid(props: GridProps) {
       )}
       <div
         ref={scroller}
-        className={`grid-scroll ${isPhone ? 'phone' : ''} ${props.isBehind ? 'behind' : ''}`}
+        className={`grid-scroll ${isPhone ? 'phone' : ''} ${props.isStale ? 'stale' : ''}`}
         onScroll={() => {
           store.scrollTop = scroller.current?.scrollTop ?? 0
         }}
       >
-        <GridTable {...props} inSight={inSight} height={height} count={count} />
+        <GridTable {...props} visible={visible} height={height} count={count} />
       </div>
     </div>
   )
 }
 
 interface TableProps extends GridProps {
-  readonly inSight: InSight
+  readonly visible: VisibleRows
   readonly height: number
   /** The number of all rows, including those still being read. */
   readonly count: number
 }
 
 function GridTable(props: TableProps) {
-  const { type, columns, loaded, total, isPhone, inSight, height } = props
+  const { type, columns, loaded, total, isPhone, visible, height } = props
   const width = TICK_WIDTH + columns.reduce((sum, column) => sum + column.width, 0)
   const open = useOpening(props)
   const active = loaded.rowAt(props.walking.current)?.id
@@ -115,11 +115,11 @@ function GridTable(props: TableProps) {
         loaded={loaded}
         selecting={props.selecting}
       />
-      <Space height={inSight.first * height} />
+      <Space height={visible.first * height} />
       <tbody>
         <Body {...props} />
       </tbody>
-      <Space height={(props.count - inSight.end) * height} />
+      <Space height={(props.count - visible.end) * height} />
     </table>
   )
 }
@@ -170,10 +170,10 @@ function Body({
   selecting,
   walking,
   isPhone,
-  inSight,
+  visible,
   ...props
 }: TableProps) {
-  const places = Array.from({ length: inSight.end - inSight.first }, (_, at) => inSight.first + at)
+  const places = Array.from({ length: visible.end - visible.first }, (_, at) => visible.first + at)
   return places.map((index) => {
     const row = loaded.rowAt(index)
     if (row === undefined) return <Waiting key={`at ${index}`} columns={isPhone ? 1 : columns.length + 1} />
@@ -259,7 +259,7 @@ interface Sized {
 }
 
 /** Scrolls to the row that the keyboard has moved to. */
-function useFollowing({ scroller, height, isPhone }: Sized, { current, moves }: Walking): void {
+function useScrollToCurrent({ scroller, height, isPhone }: Sized, { current, moves }: Walking): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: where rows come and go, nothing moves.
   useLayoutEffect(() => {
     const box = scroller.current
@@ -272,7 +272,7 @@ function useFollowing({ scroller, height, isPhone }: Sized, { current, moves }: 
   }, [moves])
 }
 
-interface Still {
+interface ScrollAnchorOptions {
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly store: Rows
   readonly loaded: Loaded
@@ -286,7 +286,7 @@ function topOf(store: Rows, height: number): number {
 }
 
 /** Keeps the rows in sight in place when rows above them come or go. Counts new rows, and can show them. */
-function useStillness({ scroller, store, loaded, height }: Still) {
+function useScrollAnchor({ scroller, store, loaded, height }: ScrollAnchorOptions) {
   const { start, reached } = store.state()
   const before = useRef<{ store?: Rows; loaded: Loaded; start?: object | undefined; reached: number }>({
     loaded,

@@ -109,7 +109,7 @@ export function isSamePage(page: RowsPage, before: RowsPage): boolean {
 }
 
 /** Merges a page just read into its current state. `before` is its state when the read began: later changes win. */
-export function newest(page: RowsPage, before: RowsPage, read: RowsPage): RowsPage {
+export function mergePage(page: RowsPage, before: RowsPage, read: RowsPage): RowsPage {
   const shown = new Set(page.ids)
   const later = new Map(page.rows?.map((row) => [row.id, row]))
   const rows = (read.rows ?? [])
@@ -122,7 +122,7 @@ export function newest(page: RowsPage, before: RowsPage, read: RowsPage): RowsPa
 }
 
 /** Replaces the rows that were read again, and drops those that are gone. */
-export function mended(
+export function refreshed(
   page: RowsPage,
   read: ReadonlySet<number>,
   found: ReadonlyMap<number, EntityData>,
@@ -137,7 +137,7 @@ export function mended(
 }
 
 /** Returns the ids of rows that are new or have changed. */
-export function differing(before: readonly EntityData[], after: readonly EntityData[]): ReadonlySet<number> {
+export function changedIds(before: readonly EntityData[], after: readonly EntityData[]): ReadonlySet<number> {
   const versions = new Map(before.map(({ id, version }) => [id, version]))
   return new Set(after.filter(({ id, version }) => versions.get(id) !== version).map(({ id }) => id))
 }

@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import type { Literal } from '../../parts/filter/conditions.ts'
 import { ValueInput } from '../../parts/filter/value-input.tsx'
 import { useTexts } from '../../texts/index.ts'
-import { canGoTo, type Order, orderOf } from './go.ts'
+import { canGoTo, type Order, orderOf } from './go-to.ts'
 import type { ListPart } from './list-part.ts'
 import { sortOf } from './view.ts'
 

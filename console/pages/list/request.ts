@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import { type EntityType, useModel } from '../../model.ts'
 import { namingFields } from '../../names.ts'
 import { type Column, expandOf } from './columns.ts'
-import { fromOf, orderOf } from './go.ts'
+import { orderOf, startOf } from './go-to.ts'
 import type { RowsRequest } from './rows.ts'
 import type { Targets } from './targets.ts'
 import type { ChosenColumns } from './use-columns.ts'
@@ -33,7 +33,7 @@ export function useRequest(
       entity: type.name,
       query: { filter, sort, fields, at, ...(at === undefined && now) },
       targets: targetsOf(inOrder, names),
-      from: fromOf(go, orderOf(sort, all, model), at !== undefined),
+      from: startOf(go, orderOf(sort, all, model), at !== undefined),
     }
   }, [model, entities, type, columns, all, filter, search, sort, trashed, at, go])
 }

@@ -1,8 +1,8 @@
 import { type EntityData, get, type Page } from '../../api.ts'
 import type { SeenChange } from '../../live.ts'
 import { valueAt } from '../../model.ts'
-import { differing, isSamePage, Loaded, mended, newest, pageOf, type RowsPage } from './loaded.ts'
-import { type From, findPlace, reversed } from './places.ts'
+import { findStart, type ListStart, reversed } from './list-start.ts'
+import { changedIds, isSamePage, Loaded, mergePage, pageOf, type RowsPage, refreshed } from './loaded.ts'
 import { nameTargets, type Targets } from './targets.ts'
 
 /** The parameters of a list, without `limit` and `cursor`. */
@@ -12,7 +12,7 @@ export interface RowsRequest {
   /** The references among the columns. */
   readonly targets: Targets
   /** Where the list starts. Undefined means the top. */
-  readonly from?: From | undefined
+  readonly from?: ListStart | undefined
 }
 
 export interface RowsState {
@@ -34,7 +34,7 @@ export interface RowsState {
 }
 
 /** The parameters of one read. */
-interface Asked {
+interface RowsQuery {
   readonly limit: number
   readonly cursor?: string | undefined
   readonly filter?: string
@@ -54,8 +54,8 @@ const SHORT = 400
 const AHEAD = 150
 /** How many rows stay in memory, above and below the view. */
 const KEPT = 1000
-const MOST_MENDED = 200
-const MENDED_AT_ONCE = 40
+const MOST_REFRESHED = 200
+const REFRESHED_AT_ONCE = 40
 const GLOW_MS = 2500
 const EMPTY: ReadonlySet<number> = new Set()
 
@@ -102,7 +102,7 @@ export class Rows {
   }
 
   /** Reads a page. Read upwards, the lowest row comes first. */
-  async #read({ isUp, ...query }: Asked, signal?: AbortSignal): Promise<Page<EntityData>> {
+  async #read({ isUp, ...query }: RowsQuery, signal?: AbortSignal): Promise<Page<EntityData>> {
     const { entity, targets, query: own } = this.request
     const way = isUp === true && { sort: reversed(own.sort) }
     const page = await get<Page<EntityData>>(`${entity}/`, { ...own, ...way, ...query }, signal)
@@ -195,8 +195,8 @@ export class Rows {
   async #renewPage(page: RowsPage): Promise<Partial<RowsState>> {
     const after = await this.#readPage(page, this.#state.loaded)
     const { loaded } = this.#state
-    if (page.rows !== undefined) this.#glow(differing(page.rows, after.rows ?? []))
-    return { loaded: loaded.map((one) => (isSamePage(one, page) ? newest(one, page, after) : one)) }
+    if (page.rows !== undefined) this.#glow(changedIds(page.rows, after.rows ?? []))
+    return { loaded: loaded.map((one) => (isSamePage(one, page) ? mergePage(one, page, after) : one)) }
   }
 
   /** Reads the rows that a page had, and keeps their places. Rows that are new in between are only counted. */
@@ -219,12 +219,12 @@ export class Rows {
       if (type !== entity && !Object.values(targets).some(({ to }) => to === type)) continue
       if (kind === 'reset' || id === undefined) this.#isUnknown = true
       else if (type === entity) this.#pending.add(id)
-      else this.#noteTarget(type, id, targets)
+      else this.#addTarget(type, id, targets)
     }
   }
 
   /** Marks the rows that show the name of a changed Entity. */
-  #noteTarget(type: string, id: number, targets: Targets): void {
+  #addTarget(type: string, id: number, targets: Targets): void {
     const paths = Object.keys(targets).filter((path) => targets[path]?.to === type)
     for (const row of this.#state.loaded.rows())
       if (paths.some((path) => valueAt(row, `${path}.id`) === id)) this.#pending.add(row.id)
@@ -260,7 +260,7 @@ export class Rows {
       return this.#begin({ pages: [pageOf(page.data)], next: page.next })
     }
     const place =
-      from === 'end' ? undefined : await findPlace({ entity, query, conditions: from.conditions }, signal)
+      from === 'end' ? undefined : await findStart({ entity, query, conditions: from.conditions }, signal)
     const [up, down] = await Promise.all([
       this.#read({ limit: FIRST, cursor: place?.up, isUp: true }, signal),
       place && this.#read({ limit: FIRST, cursor: place.down }, signal),
@@ -307,14 +307,14 @@ export class Rows {
     } while (next !== null && count < wanted)
     this.#resumed = undefined
     this.#begin({ pages, next })
-    if (before.next !== undefined) this.#glow(differing(before.loaded.rows(), this.#state.loaded.rows()))
+    if (before.next !== undefined) this.#glow(changedIds(before.loaded.rows(), this.#state.loaded.rows()))
   }
 
   /** Updates a long list: changed rows are replaced, removed ones disappear, new ones are counted. */
   async #mend(pending: ReadonlySet<number>, signal?: AbortSignal): Promise<void> {
     const { loaded: before } = this.#state
     // The user comes back to the list, or too much has changed: each page is read again when it is near.
-    if (pending.size === 0 || this.#isUnknown || pending.size > MOST_MENDED) {
+    if (pending.size === 0 || this.#isUnknown || pending.size > MOST_REFRESHED) {
       this.#missed += before.unknown(pending).size + (this.#isUnknown ? 1 : 0)
       this.#isUnknown = false
       this.#change({ loaded: before.map((page) => ({ ...page, isOld: true })) })
@@ -327,9 +327,9 @@ export class Rows {
       if (this.#isNew(found.get(id))) this.#added.add(id)
       else this.#added.delete(id)
     }
-    const after = loaded.map((page) => mended(page, pending, found))
+    const after = loaded.map((page) => refreshed(page, pending, found))
     this.#change({ loaded: after })
-    this.#glow(differing(loaded.rows(), after.rows()))
+    this.#glow(changedIds(loaded.rows(), after.rows()))
   }
 
   /** Whether a row is new to the list, not just further down. With a filter or search, a change can make it match. */
@@ -341,10 +341,10 @@ export class Rows {
   async #readThese(ids: readonly number[], signal?: AbortSignal): Promise<Map<number, EntityData>> {
     const { filter } = this.request.query
     const found = new Map<number, EntityData>()
-    for (let at = 0; at < ids.length; at += MENDED_AT_ONCE) {
-      const these = `id in [${ids.slice(at, at + MENDED_AT_ONCE).join(', ')}]`
+    for (let at = 0; at < ids.length; at += REFRESHED_AT_ONCE) {
+      const these = `id in [${ids.slice(at, at + REFRESHED_AT_ONCE).join(', ')}]`
       const both = filter === undefined ? these : `(${filter}) && ${these}`
-      const page = await this.#read({ limit: MENDED_AT_ONCE, filter: both }, signal)
+      const page = await this.#read({ limit: REFRESHED_AT_ONCE, filter: both }, signal)
       for (const row of page.data) found.set(row.id, row)
     }
     return found

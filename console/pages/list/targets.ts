@@ -23,14 +23,14 @@ export async function nameTargets(
   return rows.map((row) => withNames(row, targets, named))
 }
 
-interface Wanted {
+interface NamesQuery {
   readonly to: string
   readonly fields: readonly string[]
   readonly ids: readonly number[]
   readonly named: Map<string, Json>
 }
 
-async function readNames({ to, fields, ids, named }: Wanted, signal?: AbortSignal): Promise<void> {
+async function readNames({ to, fields, ids, named }: NamesQuery, signal?: AbortSignal): Promise<void> {
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const filter = `id in [${ids.slice(at, at + AT_ONCE).join(', ')}]`
     try {

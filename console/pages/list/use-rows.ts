@@ -10,7 +10,7 @@ export interface LiveRows extends RowsState {
   /** The error of the latest request. The rows may be those of an earlier one. */
   readonly failure: unknown
   /** Whether the rows are those of an earlier request, while the new one is being read. */
-  readonly isBehind: boolean
+  readonly isStale: boolean
   retry(): void
 }
 
@@ -41,7 +41,7 @@ export function useRows(request: RowsRequest): LiveRows {
     ...state,
     store: shown,
     failure: error ?? state.error ?? null,
-    isBehind: !isLoaded,
+    isStale: !isLoaded,
     retry: () => void refetch(),
   }
 }

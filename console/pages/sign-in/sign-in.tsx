@@ -18,12 +18,12 @@ export function SignInPage() {
   if (query.data === undefined) return <QueryState query={query} />
   return (
     <SignInFrame>
-      <Way model={query.data} />
+      <SignInMethod model={query.data} />
     </SignInFrame>
   )
 }
 
-function Way({ model }: { readonly model: Model }) {
+function SignInMethod({ model }: { readonly model: Model }) {
   const { first_admin, providers, passkeys } = model.sign_in
   const texts = useTexts().signIn
   const [isForgotten, setForgotten] = useState(false)

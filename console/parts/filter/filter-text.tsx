@@ -5,7 +5,7 @@ import { explain, fieldErrors } from '../../explain.ts'
 import type { EntityType } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { Button } from '../button.tsx'
-import { useCalm } from '../use-calm.ts'
+import { useDebounced } from '../use-debounced.ts'
 import { CelInput } from './cel-input.tsx'
 
 interface FilterTextProps {
@@ -21,7 +21,7 @@ const PAUSE_MS = 300
 export default function FilterText({ type, filter = '', autoFocus, onChange }: FilterTextProps) {
   const texts = useTexts()
   const [text, setText] = useState(filter)
-  const asked = useCalm(text, PAUSE_MS)
+  const asked = useDebounced(text, PAUSE_MS)
   useEffect(() => setText(filter), [filter])
   const { error } = useQuery({
     queryKey: ['list', type.name, 'check', asked],

@@ -3,7 +3,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react'
 const AHEAD = '200px'
 
 /** Whether an element is in view, or nearly: data that only visible elements need is read then. */
-export function useSeen<T extends Element>(): [RefObject<T | null>, boolean] {
+export function useVisible<T extends Element>(): [RefObject<T | null>, boolean] {
   const element = useRef<T>(null)
   const [isSeen, setSeen] = useState(false)
   useEffect(() => {

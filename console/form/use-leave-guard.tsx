@@ -1,20 +1,20 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
-import { guardLeaving } from '../leaving.ts'
+import { setNavigationGuard } from '../navigation-guard.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useUnloadGuard } from '../parts/use-unload-guard.ts'
 import { useTexts } from '../texts/index.ts'
 
 /** Asks before the user leaves unsaved changes. `allow` permits the next navigation. */
-export function useLeaving(isDirty: boolean): { readonly dialog: ReactNode; allow(): void } {
+export function useLeaveGuard(isDirty: boolean): { readonly dialog: ReactNode; allow(): void } {
   const texts = useTexts()
   const [go, setGo] = useState<() => void>()
   const isAllowed = useRef(false)
   useUnloadGuard(isDirty)
   useEffect(() => {
     if (!isDirty) return
-    return guardLeaving((leave) => (isAllowed.current ? leave() : setGo(() => leave)))
+    return setNavigationGuard((leave) => (isAllowed.current ? leave() : setGo(() => leave)))
   }, [isDirty])
   const dialog = go !== undefined && (
     <Dialog

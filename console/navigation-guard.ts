@@ -3,7 +3,7 @@ type Guard = (go: () => void) => void
 
 let guard: Guard | undefined
 
-export function guardLeaving(next: Guard): () => void {
+export function setNavigationGuard(next: Guard): () => void {
   guard = next
   return () => {
     if (guard === next) guard = undefined
@@ -11,7 +11,7 @@ export function guardLeaving(next: Guard): () => void {
 }
 
 /** Wraps every navigation of the router. A change of the page's own parameters does not leave it. */
-export function aroundNavigation<O>(go: (to: string, options?: O) => void, to: string, options?: O): void {
+export function guardedNavigation<O>(go: (to: string, options?: O) => void, to: string, options?: O): void {
   const isSamePage = new URL(to, location.href).pathname === location.pathname
   if (guard === undefined || isSamePage) go(to, options)
   else guard(() => go(to, options))

@@ -5,10 +5,10 @@ import { readSort } from './view.ts'
  * Where a list starts, if not at the top: at its end, or at the first row that meets a condition. They are tried in
  * turn.
  */
-export type From = 'end' | { readonly conditions: readonly string[] }
+export type ListStart = 'end' | { readonly conditions: readonly string[] }
 
 /** The cursors to read from a place upwards, and downwards. */
-export interface Place {
+export interface StartCursors {
   readonly up: string
   readonly down: string
 }
@@ -20,7 +20,7 @@ export function reversed(sort = ''): string {
     .join(',')
 }
 
-interface Wanted {
+interface StartQuery {
   readonly entity: string
   readonly query: Readonly<Record<string, string | undefined>>
   readonly conditions: readonly string[]
@@ -31,10 +31,10 @@ interface Wanted {
  * first two rows that meet the condition give the cursors of the whole list, in both directions. Undefined if fewer
  * meet it.
  */
-export async function findPlace(
-  { entity, query, conditions }: Wanted,
+export async function findStart(
+  { entity, query, conditions }: StartQuery,
   signal?: AbortSignal,
-): Promise<Place | undefined> {
+): Promise<StartCursors | undefined> {
   const { filter, sort, search, trashed, at } = query
   const read = (more: object) =>
     get<Page<EntityData>>(`${entity}/`, { sort, search, trashed, at, fields: 'id', ...more }, signal)

@@ -1,7 +1,7 @@
 import { type EntityType, fieldAt, type Model } from '../../model.ts'
 import type { Shown } from '../../parts/value.tsx'
 import type { Column } from './columns.ts'
-import type { From } from './places.ts'
+import type { ListStart } from './list-start.ts'
 import { readSort, type SortKey } from './view.ts'
 
 /** The first sort key of a list: the user can go to a value of it. */
@@ -26,7 +26,11 @@ function sortedField({ path, sort, field }: Column, types: readonly EntityType[]
 }
 
 /** Parses `go` of the address: `end`, or a value as JSON. Undefined for the top, or if the value is invalid. */
-export function fromOf(go: string | undefined, order: Order | undefined, isPast: boolean): From | undefined {
+export function startOf(
+  go: string | undefined,
+  order: Order | undefined,
+  isPast: boolean,
+): ListStart | undefined {
   if (go === 'end') return 'end'
   if (go === undefined || order === undefined) return undefined
   const value = literalOf(parsed(go), order)

@@ -2,7 +2,7 @@ import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from '
 import { flushSync } from 'react-dom'
 
 /** The places of the rendered rows: from `first` up to, but without, `end`. */
-export interface InSight {
+export interface VisibleRows {
   readonly first: number
   readonly end: number
 }
@@ -21,10 +21,10 @@ const MORE = 4
 const AT_ONCE = 4
 
 /** Returns which rows of a list are in sight. All have the same height, so nothing is measured. */
-export function useInSight({ scroller, height, scrollTop }: Sized): InSight {
+export function useVisibleRows({ scroller, height, scrollTop }: Sized): VisibleRows {
   const seen = useRef(innerHeight)
   const look = useCallback(
-    (top: number): InSight => {
+    (top: number): VisibleRows => {
       const first = Math.floor(top / height / AT_ONCE) * AT_ONCE
       return {
         first: Math.max(0, first - MORE),
@@ -33,8 +33,8 @@ export function useInSight({ scroller, height, scrollTop }: Sized): InSight {
     },
     [height],
   )
-  const [inSight, setInSight] = useState(() => look(scrollTop))
-  const latest = useRef(inSight)
+  const [visible, setVisible] = useState(() => look(scrollTop))
+  const latest = useRef(visible)
   useLayoutEffect(() => {
     const box = scroller.current
     if (box === null) return
@@ -42,7 +42,7 @@ export function useInSight({ scroller, height, scrollTop }: Sized): InSight {
       const next = look(box.scrollTop)
       if (next.first === latest.current.first && next.end === latest.current.end) return
       latest.current = next
-      setInSight(next)
+      setVisible(next)
     }
     // In the same frame, so that no gaps are seen.
     const scroll = () => flushSync(update)
@@ -57,5 +57,5 @@ export function useInSight({ scroller, height, scrollTop }: Sized): InSight {
       size.disconnect()
     }
   }, [scroller, look])
-  return inSight
+  return visible
 }

@@ -160,6 +160,13 @@ export function addError(errors: Errors, path: string, sentence: string | (() =>
   tally.kept++
 }
 
+/** For a part of a request, after parts with so many failures: all count against one limit, but each part names one. */
+export function errorsAfter(named: number): Errors {
+  const errors: Errors = new Map()
+  tallies.set(errors, { kept: Math.min(named, budget.failures - 1), more: 0 })
+  return errors
+}
+
 /** Adds all failures of another `Errors`. */
 export function addErrors(errors: Errors, others: Errors): void {
   for (const [path, sentences] of others) for (const one of sentences) addError(errors, path, one)

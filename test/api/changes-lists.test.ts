@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
+import { budget } from '../../src/budget.ts'
 import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStore, type TestServer } from '../harness.ts'
@@ -92,6 +93,16 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
     }
     expect(asked.map(({ status }) => status)).toEqual([422, 422, 422, 422, 422, 403, 410])
     expect(refused).toEqual(asked)
+  })
+
+  test('names no more failures than another answer, but one of each list', async () => {
+    const entity = Array.from({ length: 2 * budget.failures }, (_, at) => `rooms${at}`)
+    const heard = await follow({ lists: Array(budget.streamLists).fill({ entity }) })
+    await eventually(() => heard.isOver)
+    const named = Array.from({ length: budget.streamLists }, (_, at) => heard.of(at)[0]?.data.errors)
+    const counts = named.map(({ entity }) => entity.length)
+    expect(counts).toEqual([budget.failures, ...Array(budget.streamLists - 1).fill(1)])
+    expect(named.at(-1)['']).toEqual([`and ${entity.length - 1} more`])
   })
 
   test('ends at once if no list can be followed', async () => {

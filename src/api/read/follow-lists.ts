@@ -1,6 +1,14 @@
 import { budget } from '../../budget.ts'
 import { isRecord } from '../../declare/record.ts'
-import { addError, catalogue, type Errors, Failure, invalid, shownFailure } from '../../errors.ts'
+import {
+  addError,
+  catalogue,
+  type Errors,
+  errorsAfter,
+  Failure,
+  invalid,
+  shownFailure,
+} from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { AnyAnswer, Context } from '../context.ts'
 import { CHANGES, exampleType, refTo } from '../description.ts'
@@ -13,12 +21,14 @@ import { checkPosition, FOLLOWED, type Followed, type FollowRequest, parseFollow
 async function changesOfLists(context: Context, call: Call): Promise<AnyAnswer> {
   const followed: StreamedList[] = []
   let refused = ''
+  let named = 0
   for (const [at, list] of parseLists(call.body).entries())
     try {
-      followed.push({ ...(await follow(context, call, list)), name: String(at) })
+      followed.push({ ...(await follow(context, call, list, errorsAfter(named))), name: String(at) })
     } catch (error) {
       // The other lists are followed all the same.
       if (!(error instanceof Failure) || catalogue[error.code].status >= 500) throw error
+      for (const sentences of error.errors?.values() ?? []) named += sentences.length
       const { status } = catalogue[error.code]
       const data = { type: 'error', status, ...shownFailure(error, context.explainsDenials) }
       refused += `event: ${at}\ndata: ${JSON.stringify(data)}\n\n`
@@ -58,8 +68,12 @@ function parseValue(name: string, value: unknown, path: string, errors: Errors):
 }
 
 /** Throws what `GET /api/changes/` would answer. */
-async function follow(context: Context, { caller }: Call, list: Followed): Promise<FollowRequest> {
-  const errors: Errors = new Map()
+async function follow(
+  context: Context,
+  { caller }: Call,
+  list: Followed,
+  errors: Errors,
+): Promise<FollowRequest> {
   const following = parseFollow(context, caller, list, errors)
   if (errors.size > 0) throw invalid(errors)
   await checkPosition(context, following)

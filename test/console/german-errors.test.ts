@@ -13,9 +13,10 @@ function sentencesOfChecks(): string[] {
     ...new Glob(path).scanSync('.'),
   ])
   return files.flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/note\w*\(\w+, [^'`\n]*(['`])((?:is|must|refers) .*?)\1\)/g)].map(
-      ([, , found = '']) =>
-        found.replace(/\$\{countOf\w+\(.*?\)\}/g, '2 characters').replace(/\$\{.*?\}/g, '2'),
+    [
+      ...readFileSync(file, 'utf8').matchAll(/add\w*Error\(\w+, [^'`\n]*(['`])((?:is|must|refers) .*?)\1\)/g),
+    ].map(([, , found = '']) =>
+      found.replace(/\$\{countOf\w+\(.*?\)\}/g, '2 characters').replace(/\$\{.*?\}/g, '2'),
     ),
   )
 }

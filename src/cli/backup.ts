@@ -6,9 +6,7 @@ import { StartError } from '../errors.ts'
 import { type Backup, makeBackup } from '../store/backup/make.ts'
 import { describeLocation } from '../store/location.ts'
 import type { Command } from './arguments.ts'
-import { helpOption, keptConfigOf, passphraseOf, passphraseOption, storeOptions } from './options.ts'
-
-const { config: _, ...databaseOptions } = storeOptions
+import { databaseOptions, helpOption, keptConfigOf, passphraseOf, passphraseOption } from './options.ts'
 
 export const backup: Command = {
   name: 'backup',

@@ -2,9 +2,7 @@ import { StartError } from '../errors.ts'
 import { check as checkDatabase } from '../store/check/check.ts'
 import { describeLocation } from '../store/location.ts'
 import type { Command } from './arguments.ts'
-import { helpOption, keptConfigOf, storeOptions } from './options.ts'
-
-const { config: _, ...databaseOptions } = storeOptions
+import { databaseOptions, helpOption, keptConfigOf } from './options.ts'
 
 export const checkCommand: Command = {
   name: 'check',

@@ -16,6 +16,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   'user add': async () => (await import('./user.ts')).userAdd,
   'user list': async () => (await import('./user-list.ts')).userList,
   'user unlock': async () => (await import('./user-unlock.ts')).userUnlock,
+  'sessions end': async () => (await import('./sessions.ts')).sessionsEnd,
   'keys list': async () => (await import('./keys.ts')).keysList,
   'keys end': async () => (await import('./keys.ts')).keysEnd,
   history: async () => (await import('./past.ts')).historyCommand,

@@ -34,7 +34,7 @@ export const copyCommand: Command = {
       try {
         const bar = new Bar()
         const began = performance.now()
-        const ending = new AccessEnding(given, 'source')
+        const ending = AccessEnding.asked(given, 'source')
         const copied = await carryOver(
           source,
           target,

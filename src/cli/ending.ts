@@ -1,6 +1,9 @@
 import { endAllKeys, endAllSessions } from '../account/end-access.ts'
-import type { Metadata } from '../store/migration/metadata.ts'
+import { StartError } from '../errors.ts'
+import { describeLocation, type Location } from '../store/location.ts'
+import { type Metadata, readMetadata } from '../store/migration/metadata.ts'
 import type { StructureSession } from '../store/migration/structure.ts'
+import { openStore } from '../store/open.ts'
 import type { GivenArguments, Option } from './arguments.ts'
 
 /** For commands that make a database from another one, which may not know what has ended since. */
@@ -12,24 +15,29 @@ export const endingOptions = {
   'end-keys': { value: undefined, help: 'end all keys of programs: they need new ones' },
 } as const satisfies Record<string, Option>
 
-/** What `endingOptions` ask for. */
+/** Ends all sessions, all keys or both. */
 export class AccessEnding {
   readonly sessions: boolean
   readonly keys: boolean
   /** What was ended, in sentences. */
   readonly said: string[] = []
-  readonly #from: string
+  readonly #where: string
 
-  /** `from` is what the new database is made from. */
-  constructor(given: GivenArguments, from: 'backup' | 'source') {
-    this.sessions = given.text('end-sessions') !== undefined
-    this.keys = given.text('end-keys') !== undefined
-    this.#from = from
+  /** `where` follows the numbers in the sentences: where they were counted. */
+  constructor({ sessions, keys }: { readonly sessions: boolean; readonly keys: boolean }, where = '') {
+    this.sessions = sessions
+    this.keys = keys
+    this.#where = where
   }
 
-  /** Before the database can be served. */
+  /** What `endingOptions` ask for. `from` is what the new database is made from. */
+  static asked(given: GivenArguments, from: 'backup' | 'source'): AccessEnding {
+    const [sessions, keys] = [given.text('end-sessions'), given.text('end-keys')]
+    return new AccessEnding({ sessions: sessions !== undefined, keys: keys !== undefined }, ` in the ${from}`)
+  }
+
   async run(database: StructureSession, metadata: Metadata): Promise<void> {
-    const number = (value: number) => `(${value.toLocaleString('en')} in the ${this.#from})`
+    const number = (value: number) => `(${value.toLocaleString('en')}${this.#where})`
     if (this.sessions) {
       const { sessions, links } = await endAllSessions(database, metadata)
       this.said.push(
@@ -38,5 +46,23 @@ export class AccessEnding {
     }
     if (this.keys)
       this.said.push(`Ended all keys ${number(await endAllKeys(database))}. Programs need new ones.`)
+  }
+}
+
+/** Ends all sessions or all keys in a database, whether or not servers run on it. Returns what to say about it. */
+export async function endAll(location: Location, what: 'sessions' | 'keys'): Promise<string> {
+  const store = await openStore(location, { mustExist: true })
+  try {
+    const ending = new AccessEnding({ sessions: what === 'sessions', keys: what === 'keys' })
+    const { structure } = store
+    await structure.transact('change', async (session) => {
+      const metadata = await readMetadata(structure, session)
+      if (metadata === undefined)
+        throw new StartError(`${describeLocation(location)} has no data of Takeback yet.`)
+      await ending.run({ structure, session }, metadata)
+    })
+    return ending.said.join('\n')
+  } finally {
+    await store.close()
   }
 }

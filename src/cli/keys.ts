@@ -3,8 +3,10 @@ import { shownKey } from '../api/account/keys.ts'
 import { budget } from '../budget.ts'
 import { type Errors, invalid, StartError } from '../errors.ts'
 import { parseUserName } from '../plan/viewer/actor.ts'
-import type { Command } from './arguments.ts'
-import { helpOption, storeOptions } from './options.ts'
+import type { Command, GivenArguments } from './arguments.ts'
+import { confirm } from './confirm.ts'
+import { endAll } from './ending.ts'
+import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 import { withApp } from './past.ts'
 
 export const keysList: Command = {
@@ -57,14 +59,20 @@ function describedKey({ id, owner, name, can, limits, agent, last_used_at, expir
 
 export const keysEnd: Command = {
   name: 'keys end',
-  usage: 'takeback keys end <key>',
-  summary: 'Ends a key for good, on running servers too.',
-  options: { ...storeOptions, ...helpOption },
+  usage: 'takeback keys end <key> | --all [--yes]',
+  summary: 'Ends a key for good, or all of them, on running servers too.',
+  options: {
+    all: { value: undefined, help: 'end all keys: every program needs a new one' },
+    yes: { value: undefined, help: 'do not ask' },
+    ...storeOptions,
+    ...helpOption,
+  },
   async run(given) {
     const [word = '', ...more] = given.words
+    if (given.text('all') !== undefined && word === '') return confirmAndEndAll(given)
     const [, number] = /^(?:keys\/)?([1-9]\d{0,14})$/.exec(word) ?? []
-    if (number === undefined || more.length > 0)
-      throw new StartError('Name one key: takeback keys end keys/7.')
+    if (number === undefined || more.length > 0 || given.text('all') !== undefined)
+      throw new StartError('Name one key, or all: takeback keys end keys/7, takeback keys end --all.')
     await withApp(given, async ({ context: { keys, store } }) => {
       const key = await keys.byId(Number(number))
       if (key === undefined) throw new StartError(`There is no keys/${number}.`)
@@ -73,4 +81,11 @@ export const keysEnd: Command = {
       console.log(`Ended keys/${key.id}, ${JSON.stringify(key.name)} of ${key.owner.entity}/${key.owner.id}.`)
     })
   },
+}
+
+async function confirmAndEndAll(given: GivenArguments): Promise<void> {
+  const { database } = keptConfigOf(given)
+  if (given.text('yes') === undefined && !(await confirm('End the keys of all programs for good?')))
+    return console.log('Nothing was ended.')
+  console.log(await endAll(database, 'keys'))
 }

@@ -27,6 +27,10 @@ export const storeOptions = {
   },
 } as const satisfies Record<string, Option>
 
+const { config: _, ...withoutConfig } = storeOptions
+/** For commands that need no declaration. */
+export const databaseOptions = withoutConfig
+
 export const serverOptions = {
   host: { value: 'HOST', help: 'the address to listen on (HOST; 127.0.0.1)' },
   port: { value: 'N', help: 'the port to listen on, 0 for a free one (PORT; 3000)' },

@@ -45,7 +45,7 @@ export const restore: Command = {
       passphrase: passphraseOf(given),
       leaveOut: given.text('without-secret') !== undefined,
     })
-    const ending = new AccessEnding(given, 'backup')
+    const ending = AccessEnding.asked(given, 'backup')
     await restoreBackup(resolve(file), to, secret, (database, metadata) => ending.run(database, metadata))
     console.log([`Restored to ${describeLocation(to)}.`, ...ending.said].join('\n'))
   },

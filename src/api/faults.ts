@@ -20,11 +20,11 @@ import { valueAt } from './write/merge.ts'
 export function* addFaults(
   plan: Plan,
   actor: Actor,
-  { params, self, manner, errors }: Pick<Faulty, 'params' | 'self' | 'manner' | 'errors'>,
+  { params, self, options, errors }: Pick<Faulty, 'params' | 'self' | 'options' | 'errors'>,
 ): Act<void> {
   const known = { ...soundOf(plan, params, errors), $id: self }
   const { writes, disclosure } = plan.view(actor)
-  const broken = yield* brokenBy(plan, actor, { params, self, manner, errors })
+  const broken = yield* brokenBy(plan, actor, { params, self, options, errors })
   writes.explain(yield* read(writes.faults(known), known), errors)
   forgetConsequences(plan, actor, errors)
   for (const check of broken) addBrokenCheck(errors, check, { type: plan.type, disclosure })
@@ -45,12 +45,12 @@ function forgetConsequences(plan: Plan, actor: Actor, errors: Errors): void {
 function* brokenBy(
   plan: Plan,
   actor: Actor,
-  { params, self, manner, errors }: Pick<Faulty, 'params' | 'self' | 'manner' | 'errors'>,
+  { params, self, options, errors }: Pick<Faulty, 'params' | 'self' | 'options' | 'errors'>,
 ): Act<readonly EntityCheck[]> {
   const { writes } = plan.view(actor)
   if (writes.checks.length === 0 || isOverfull(errors)) return []
   const bound = { ...params, $id: self }
-  const statement = writes.broken(bound, manner, (column) => isFaulty(column, errors))
+  const statement = writes.broken(bound, options, (column) => isFaulty(column, errors))
   const [row = []] = yield* read(statement, bound)
   return writes.checks.filter((_, at) => Number(row[at]) === 1)
 }
@@ -91,17 +91,17 @@ export function* refuseForbidden(
   {
     action,
     params,
-    manner,
+    options,
     errors,
-  }: { action: 'create' | 'update'; params: Params; manner: Written; errors: Errors },
+  }: { action: 'create' | 'update'; params: Params; options: Written; errors: Errors },
 ): Act<void> {
   const { may, writes } = plan.view(actor)
-  if (may[action] === yes && manner.guarded.length === 0) return
-  const [row] = yield* read(writes.allowed(params, manner), params)
+  if (may[action] === yes && options.guarded.length === 0) return
+  const [row] = yield* read(writes.allowed(params, options), params)
   if (row === undefined) return
   const [allowed, ...fields] = row
   if (Number(allowed) !== 1) throw refusal(plan, action, actor, true)
-  for (const [at, path] of manner.guarded.entries())
+  for (const [at, path] of options.guarded.entries())
     if (Number(fields[at]) !== 1) addError(errors, path, 'is not yours to set')
 }
 
@@ -111,14 +111,14 @@ type Written = Parameters<WritePlan['allowed']>[1]
 export function* refuseFaulty(
   plan: Plan,
   actor: Actor,
-  { action, params, self, manner, errors }: Faulty,
+  { action, params, self, options, errors }: Faulty,
 ): Act<void> {
   if (errors.size === 0) return
   // Some failures are then not named, and the answer has no room for more.
   if (isOverfull(errors)) throw invalid(errors)
   // What the database finds is only for callers whom the rule allows, judged by the valid part of the body.
-  if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
-    yield* addFaults(plan, actor, { params, self, manner, errors })
+  if (yield* isAllowed(plan, actor, { action, params, self, options, errors }))
+    yield* addFaults(plan, actor, { params, self, options, errors })
   throw invalid(errors)
 }
 
@@ -127,19 +127,19 @@ interface Faulty {
   readonly params: Params
   /** The id of the Entity, 0 for a new one. */
   readonly self: number
-  readonly manner: Written
+  readonly options: Written
   readonly errors: Errors
 }
 
 function* isAllowed(
   plan: Plan,
   actor: Actor,
-  { action, params, self, manner, errors }: Faulty,
+  { action, params, self, options, errors }: Faulty,
 ): Act<boolean> {
   const { may, writes } = plan.view(actor)
   if (may[action] === yes) return true
   const sound = { ...callerParams(actor), ...soundOf(plan, params, errors), $id: self }
-  const [row] = yield* read(writes.allowed(sound, { ...manner, guarded: [] }), sound)
+  const [row] = yield* read(writes.allowed(sound, { ...options, guarded: [] }), sound)
   return Number(row?.[0]) === 1
 }
 

@@ -52,17 +52,17 @@ async function replyAside(
 export async function transact<T>(store: Store, make: () => Act<T>, signal?: AbortSignal): Promise<T> {
   const known = new Map<string, string>()
   for (;;) {
-    let stage = new Stage(known)
+    let attempt = new TransactionRun(known)
     try {
       const result = await store.transact(() => {
-        stage = new Stage(known)
-        return stage.play(make())
+        attempt = new TransactionRun(known)
+        return attempt.run(make())
       }, signal)
-      for (const run of stage.after) await run()
+      for (const run of attempt.after) await run()
       return result
     } catch (error) {
-      if (!(error instanceof Rehearsal)) throw error
-      await prepare(stage.missing, known, signal)
+      if (!(error instanceof ResultsMissing)) throw error
+      await prepare(attempt.missing, known, signal)
     }
   }
 }
@@ -71,19 +71,19 @@ export async function transact<T>(store: Store, make: () => Act<T>, signal?: Abo
  * Runs an act in a transaction that is rolled back, to show what would happen. Slow work is not done: its result, the
  * hash of a secret, would be rolled back too.
  */
-export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> {
-  const played: { result: T }[] = []
+export async function performDryRun<T>(store: Store, make: () => Act<T>): Promise<T> {
+  const done: { result: T }[] = []
   const act = function* (): Act<never> {
-    played.push({ result: yield* make() })
-    throw new Rehearsed()
+    done.push({ result: yield* make() })
+    throw new DryRunEnded()
   }
   try {
-    await store.transact(() => new Stage({ get: () => 'rehearsed' }).play(act()))
+    await store.transact(() => new TransactionRun({ get: () => 'rehearsed' }).run(act()))
   } catch (error) {
-    if (!(error instanceof Rehearsed)) throw error
+    if (!(error instanceof DryRunEnded)) throw error
   }
-  const last = played.at(-1)
-  if (last === undefined) throw new Error('a rehearsal has ended without a result')
+  const last = done.at(-1)
+  if (last === undefined) throw new Error('a dry run has ended without a result')
   return last.result
 }
 
@@ -109,7 +109,7 @@ export function* withSteps<T>(
   return next.value
 }
 
-class Rehearsed extends Error {}
+class DryRunEnded extends Error {}
 
 /** Does slow work, a few pieces at a time, so that other requests can run in between. */
 async function prepare(
@@ -140,13 +140,13 @@ async function prepare(
 
 const AT_ONCE = 2
 
-class Rehearsal extends Error {}
+class ResultsMissing extends Error {}
 
 /** The results of slow work. */
 type Results = Pick<ReadonlyMap<string, string>, 'get'>
 
 /** One run of an act inside a transaction. */
-class Stage {
+class TransactionRun {
   readonly missing = new Map<string, Run>()
   readonly after: (() => void | Promise<void>)[] = []
   readonly #known: Results
@@ -157,18 +157,18 @@ class Stage {
   }
 
   /** Passes requests on to the Store. Ends before the first write if results are missing: it would only use up ids. */
-  *play<T>(act: Act<T>): Work<T> {
+  *run<T>(act: Act<T>): Work<T> {
     let next = act.next()
     let writes = false
     while (!next.done) {
       const request = next.value
       if (!isEffect(request) && request.kind !== 'read') {
-        if (!writes && this.missing.size > 0) throw new Rehearsal()
+        if (!writes && this.missing.size > 0) throw new ResultsMissing()
         writes = true
       }
       next = act.next(isEffect(request) ? this.#reply(request) : yield request)
     }
-    if (this.missing.size > 0) throw new Rehearsal()
+    if (this.missing.size > 0) throw new ResultsMissing()
     return next.value
   }
 

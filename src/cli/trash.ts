@@ -1,7 +1,7 @@
 import { purge } from '../api/write/remove.ts'
 import type { App } from '../app.ts'
-import { countOf } from '../declare/one-of.ts'
 import { parseAge } from '../declare/retention.ts'
+import { countInWords } from '../declare/with-article.ts'
 import { Failure, StartError } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Command, GivenArguments } from './arguments.ts'
@@ -50,7 +50,7 @@ export const trashPurge: Command = {
     await withApp(given, async (app) => {
       const found = await trashed(app, given)
       if (found.length === 0) return console.log('Nothing is that old.')
-      for (const [entity, number] of countsOf(found)) console.log(countOf(number, entity))
+      for (const [entity, number] of countsOf(found)) console.log(countInWords(number, entity))
       if (given.text('yes') === undefined && !(await confirm('Erase that for good?')))
         return console.log('Nothing was erased.')
       const { purged, kept } = await purgeAll(app, found)

@@ -2,8 +2,8 @@ import { addError, type Errors } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
 import { type Field, isFilled, isReadOnly, type LinksField, providedOf } from './model.ts'
-import { oneOf } from './one-of.ts'
 import { operatorsSchema } from './operators.ts'
+import { withArticle } from './with-article.ts'
 
 /**
  * `whole`: a body with a whole new Entity. An absent key gets its default or `null`, or is an error.
@@ -240,8 +240,8 @@ function bareSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSche
 }
 
 function referencesTo(target: string, direction: 'in' | 'out'): JsonSchema {
-  if (direction === 'in') return { ...referenceSchema, description: `Refers to ${oneOf(target)}.` }
-  const description = `Refers to ${oneOf(target)}. With \`expand\`, the Entity itself.`
+  if (direction === 'in') return { ...referenceSchema, description: `Refers to ${withArticle(target)}.` }
+  const description = `Refers to ${withArticle(target)}. With \`expand\`, the Entity itself.`
   return { ...referenceSchema, additionalProperties: true, description }
 }
 

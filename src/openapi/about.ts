@@ -1,6 +1,6 @@
 import { type AboutEntity, type AboutServer, refTo, schemaName } from '../api/description.ts'
 import type { EntityType, Model } from '../declare/model.ts'
-import { oneOf } from '../declare/one-of.ts'
+import { withArticle } from '../declare/with-article.ts'
 import { audienceOf, nameAudience, refusalsOf } from './access.ts'
 import { sampleAnswer, sampleOf } from './sample.ts'
 
@@ -18,7 +18,7 @@ export function aboutEntity(model: Model, type: EntityType): AboutEntity {
   return {
     ...aboutServer(model),
     type,
-    one: oneOf(type.name),
+    one: withArticle(type.name),
     schema: (kind) => refTo(schemaName(model, type, kind)),
     answer: sampleAnswer(type, model),
     audience,

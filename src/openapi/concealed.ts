@@ -1,4 +1,4 @@
-import { showsDefault } from '../api/model/knowable.ts'
+import { showsDefault } from '../api/model/model-access.ts'
 import { no } from '../declare/cel/expression.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityCheck, type EntityType, type Field, type Model, walk } from '../declare/model.ts'

@@ -1,6 +1,6 @@
 import type { Action } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
-import { oneOf } from '../declare/one-of.ts'
+import { withArticle } from '../declare/with-article.ts'
 import { audienceOf, nameAudience } from './access.ts'
 import { shownChecks } from './concealed.ts'
 import type { Section } from './html.ts'
@@ -94,7 +94,7 @@ function accessRows(type: EntityType, model: Model): Content[][] {
 function onDelete(type: EntityType, model: Model): Content {
   const into = model.edges.filter(({ to }) => to === type.name)
   if (into.length === 0) return ''
-  return html`<h3>When ${oneOf(type.name)} is deleted</h3>
+  return html`<h3>When ${withArticle(type.name)} is deleted</h3>
 <ul>
 ${into.map(
   (edge) => html`<li>${effectOf(edge)}</li>
@@ -118,7 +118,7 @@ function example(type: EntityType, model: Model): Html {
   const open = audienceOf(type, 'create') === 'everyone'
   return html`<div class="pair">
 ${figure(
-  html`<span class="method post">POST</span> Create ${oneOf(type.name)}`,
+  html`<span class="method post">POST</span> Create ${withArticle(type.name)}`,
   curl(`/api/${type.name}/`, { token: !open, body: sampleOf(type, model) }),
 )}${figure('201 Created', jsonCode(sampleAnswer(type, model)))}</div>
 `

@@ -4,9 +4,9 @@ import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityType, type Login, type Model, reversesOf } from '../declare/model.ts'
-import { oneOf } from '../declare/one-of.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Mode, objectSchema } from '../declare/values.ts'
+import { withArticle } from '../declare/with-article.ts'
 import { catalogue } from '../errors.ts'
 import { mapSchema } from './compose.ts'
 import { computedSchemas } from './computed.ts'
@@ -27,7 +27,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
   const reverses = { ...computedSchemas(type, model), ...reverseSchemas(model, type) }
   const whole = entitySchema(type, {}, {}, reverses)
-  const one = oneOf(type.name)
+  const one = withArticle(type.name)
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
     [type.name]: {
@@ -61,7 +61,7 @@ function bodySchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     ...sentAs(mode),
   })
   return {
-    [named('create')]: described(`The body to create ${oneOf(type.name)}.`, 'whole'),
+    [named('create')]: described(`The body to create ${withArticle(type.name)}.`, 'whole'),
     [named('made')]: {
       description: `The new ${type.name}, in the order in which they were sent.`,
       ...closedObject({ data: manyOf(refTo(type.name)) }, ['data']),
@@ -165,7 +165,7 @@ const verified: JsonSchema = {
 
 function selfSchema(type: EntityType, { userType, verify }: Login, model: Model): JsonSchema {
   return {
-    description: `${capitalised(oneOf(type.name))}, with its user type.`,
+    description: `${capitalised(withArticle(type.name))}, with its user type.`,
     ...entitySchema(
       type,
       { user_type: { const: userType }, ...(verify && { verified }) },

@@ -31,7 +31,7 @@ onEveryStore('several acts in one transaction', bookings, (server) => {
       const changed = yield* update(server.context, planOf('rooms'), system, {
         id,
         body: { beds: 2 },
-        manner: 'partial',
+        mode: 'partial',
         ...any,
       })
       return [made, changed, yield* remove(server.context, planOf('rooms'), system, { id, ...any })]
@@ -118,7 +118,7 @@ onEveryStore('several acts in one transaction', bookings, (server) => {
           yield* update(server.context, planOf('rooms'), system, {
             id,
             body: { beds: 3 },
-            manner: 'partial',
+            mode: 'partial',
             ...any,
           })
       })

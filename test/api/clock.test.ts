@@ -108,8 +108,8 @@ onEveryStoreByHand('the journal and a clock that jumps', (store) => {
       const end = observer.subscribe((event) => {
         if (event.kind === 'journal_ahead') told.push(event)
       })
-      await watch.look()
-      await watch.look()
+      await watch.check()
+      await watch.check()
       end()
       const [event, ...more] = told
       expect(more).toEqual([])

@@ -78,8 +78,8 @@ function* checkEmail(
   plan.bind(values, params)
   bindEmailKey(plan, params)
   const guarded = guardedIn(view.guarded.update, values)
-  const manner = { partial: true, guarded }
-  yield* refuseForbidden(plan, actor, { action: 'update', params, manner, errors })
+  const options = { partial: true, guarded }
+  yield* refuseForbidden(plan, actor, { action: 'update', params, options, errors })
   if (errors.size > 0) throw invalid(errors)
   return String(values.email)
 }
@@ -118,7 +118,7 @@ async function changeByLink(
     : { body: { email: address }, own: undefined }
   const link = context.links.using('email', token, holder)
   const mark = markingVerified(context, plan, { id, key: emailKey(address) })
-  const act = update(context, plan, actor, { id, body, own, manner: 'partial', when, query: Query.empty })
+  const act = update(context, plan, actor, { id, body, own, mode: 'partial', when, query: Query.empty })
   const whole = withSteps(act, (operation) => {
     const revert = context.links.reservingFor('revert', {
       entity,

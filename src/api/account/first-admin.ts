@@ -89,7 +89,7 @@ function* takeOver(context: Context, offer: OpenOffer, body: object): Act<KeptAn
   for (const name of ['email', 'password'] as const)
     if (!Object.hasOwn(body, name)) addError(errors, name, 'is required')
   if (errors.size > 0) throw invalid(errors)
-  const sent = { id: id ?? 0, body, manner: 'partial', when: { ifMatch: '|1|' }, query: Query.empty } as const
+  const sent = { id: id ?? 0, body, mode: 'partial', when: { ifMatch: '|1|' }, query: Query.empty } as const
   try {
     return yield* vouching(context, plan, update(context, plan, system, sent))
   } catch (error) {

@@ -1,4 +1,4 @@
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import { addError, type Errors, Failure } from '../../errors.ts'
 import { extentColumns } from '../../plan/past/extents.ts'
 import { type Actor, actorName, type KeyActor } from '../../plan/viewer/actor.ts'
@@ -50,7 +50,7 @@ function addPerOperationError({ limits }: KeyActor, changes: number, errors: Err
   addError(
     errors,
     'changes_per_operation',
-    `has ${countOf(changes, 'changes')}, and at most ${limit} are allowed`,
+    `has ${countInWords(changes, 'changes')}, and at most ${limit} are allowed`,
   )
   return Number.POSITIVE_INFINITY
 }
@@ -79,7 +79,7 @@ function* addWindowErrors(
   addError(
     errors,
     name,
-    `has ${countOf(counted, what)}${before > 0 ? `, with ${before} before in this ${time},` : ''} and at most ${limit} in one ${time} are allowed`,
+    `has ${countInWords(counted, what)}${before > 0 ? `, with ${before} before in this ${time},` : ''} and at most ${limit} in one ${time} are allowed`,
   )
   if (counted > limit) return Number.POSITIVE_INFINITY
   const [oldest = []] = yield* read(leaves, { $via, $place: all - limit - 1 })

@@ -15,7 +15,7 @@ import { selfOf } from './sign-in.ts'
 type Returned = Call<'state' | 'code' | 'error' | 'iss'>
 
 /** `GET /api/auth/providers/<name>/callback`: the address to which a provider sends a browser back. */
-async function comeBack(context: Context, call: Returned): Promise<Answer> {
+async function handleCallback(context: Context, call: Returned): Promise<Answer> {
   const provider = providerOf(context, call.params?.name)
   const query = new URLSearchParams()
   // Providers add their own parameters.
@@ -24,20 +24,22 @@ async function comeBack(context: Context, call: Returned): Promise<Answer> {
   const { state = '' } = known
   const { address } = call
   const attempt = { account: `state ${state}`, address, device: null, remembered: false }
-  const began = await context.throttle.attempt(attempt, () => beganIn(context, provider, call, state))
+  const began = await context.throttle.attempt(attempt, () =>
+    findStartedLogin(context, provider, call, state),
+  )
   if (began === undefined) throw new Failure('login_expired')
   const { found } = began
   try {
-    const done = await doneBy(context, call, { provider, found, query, state })
-    const kind = (await asksForMore(context, done)) ? 'slow_code' : 'code'
+    const done = await finishLogin(context, call, { provider, found, query, state })
+    const kind = (await needsSecondFactor(context, done)) ? 'slow_code' : 'code'
     const code = await context.handoffs.make(kind, done)
-    return backTo(found.returnTo, 'code', code)
+    return redirectBack(found.returnTo, 'code', code)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { code } = error
     const reasons = reasonsFor(error)
     context.observer.emit({ kind: 'provider_login_failed', provider: provider.name, code, reasons })
-    return backTo(found.returnTo, 'error', code)
+    return redirectBack(found.returnTo, 'error', code)
   }
 }
 
@@ -52,7 +54,7 @@ function reasonsFor({ message, errors = new Map(), cause }: Failure): string[] {
 }
 
 /** Finds the login that this browser has started. It is used up, whoever asks. */
-async function beganIn(
+async function findStartedLogin(
   { handoffs, ...context }: Context,
   { name }: OpenIdProvider,
   call: Returned,
@@ -65,12 +67,12 @@ async function beganIn(
 }
 
 /** Whether the user must first look for a second factor. Without the factor, the code is worth nothing. */
-async function asksForMore(context: Context, { account, identity }: ReturnedCode): Promise<boolean> {
+async function needsSecondFactor(context: Context, { account, identity }: ReturnedCode): Promise<boolean> {
   const plan = context.plans.get(account.entity)
   return identity === null && plan !== undefined && (await hasFactor(context, plan, account.id))
 }
 
-interface Coming {
+interface CallbackState {
   readonly provider: OpenIdProvider
   readonly found: Handoff['state']
   readonly query: URLSearchParams
@@ -78,10 +80,10 @@ interface Coming {
 }
 
 /** Makes the payload of the code. */
-async function doneBy(
+async function finishLogin(
   context: Context,
   call: Returned,
-  { provider, found, query, state }: Coming,
+  { provider, found, query, state }: CallbackState,
 ): Promise<ReturnedCode> {
   const { challenge, link, userType } = found
   const claims = await provider.claims(query, loginChecks(context, state))
@@ -99,7 +101,7 @@ async function doneBy(
 }
 
 /** Redirects to an address that was checked when the login began. */
-function backTo(address: string, name: 'code' | 'error', value: string): Answer {
+function redirectBack(address: string, name: 'code' | 'error', value: string): Answer {
   const url = new URL(address)
   for (const one of ['code', 'error']) url.searchParams.delete(one)
   url.searchParams.set(name, value)
@@ -137,7 +139,7 @@ export const finishProviderLogin = serverEndpoint({
   }),
   async run(context, call) {
     try {
-      return await comeBack(context, call)
+      return await handleCallback(context, call)
     } catch (error) {
       if (call.type !== 'text/html' || !(error instanceof Failure) || catalogue[error.code].status >= 500)
         throw error

@@ -3,7 +3,7 @@ import type { Observer } from '../../observe/observer.ts'
 import { compileAhead } from '../../plan/past/ahead.ts'
 import type { Store } from '../../store/store.ts'
 
-const TOLD_MS = 60 * 60_000
+const REPORT_MS = 60 * 60_000
 
 /**
  * Looks for times in the journal that lie ahead: then a clock was wrong when they were written, or is wrong now. New
@@ -14,7 +14,7 @@ export class ClockWatch {
   readonly #observer: Observer
   readonly #plan: ReturnType<typeof compileAhead>
   /** The time of the last event, by `performance.now()`. */
-  #toldAt = Number.NEGATIVE_INFINITY
+  #reportedAt = Number.NEGATIVE_INFINITY
 
   constructor(store: Store, observer: Observer) {
     this.#store = store
@@ -22,15 +22,15 @@ export class ClockWatch {
     this.#plan = compileAhead(store.dialect)
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const [row = []] = await this.#store.read(this.#plan.find, {})
     const [newest = null, ahead = 0] = row
     if (newest === null) return
     const [until, ms] = [String(newest), Number(ahead)]
     if (ms <= SKEW_MS) return
     await this.#store.write(this.#plan.note, { $until: until })
-    if (performance.now() - this.#toldAt < TOLD_MS) return
-    this.#toldAt = performance.now()
+    if (performance.now() - this.#reportedAt < REPORT_MS) return
+    this.#reportedAt = performance.now()
     this.#observer.emit({ kind: 'journal_ahead', until, ms })
   }
 }

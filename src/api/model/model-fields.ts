@@ -14,7 +14,7 @@ import type { Rule } from '../../declare/rule.ts'
 import type { FieldAction } from '../../declare/rules.ts'
 import { defaultOf, isRequired, isSecret } from '../../declare/values.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
-import { type Possible, possible, showsDefault } from './knowable.ts'
+import { type Possible, possible, showsDefault } from './model-access.ts'
 
 /** For whom, and of which type, fields are described. */
 export interface Describing {

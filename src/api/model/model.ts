@@ -13,7 +13,7 @@ import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { refTo, SERVICE } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { isSeenColumn, mayAny, possible, referrersSeen } from './knowable.ts'
+import { isSeenColumn, mayAny, possible, referrersSeen } from './model-access.ts'
 import { describeFields, ruleTexts } from './model-fields.ts'
 import { modelSchemas } from './model-schemas.ts'
 

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { notesOf } from '../notes.ts'
 
 /** An operation that another one has caused. */
-export interface SetOff {
+export interface CausedOperation {
   readonly operation: string
   readonly at: string
   readonly actor: string | null
@@ -22,7 +22,7 @@ export function* effectsOf(
   context: Context,
   actor: Actor,
   operations: readonly string[],
-): Act<readonly SetOff[]> {
+): Act<readonly CausedOperation[]> {
   if (!passesRules(actor) || operations.length === 0) return []
   const params = { $operations: JSON.stringify(operations) }
   const rows = yield* read(context.operations.effects(budget.undoOperations + 1), params)
@@ -43,7 +43,7 @@ export function* effectsOf(
 export function withEffects(
   actor: Actor,
   operations: readonly string[],
-  effects: readonly SetOff[],
+  effects: readonly CausedOperation[],
 ): readonly string[] {
   if (!passesRules(actor)) throw new Failure('forbidden')
   if (effects.length > budget.undoOperations)

@@ -35,7 +35,7 @@ export function retentionWork(context: Context): Recurring {
       await context.serviceTime.keep()
       await context.sessions.clear(job.store)
       if (context.settings.secrets.length > 1) await context.factors.reseal(job)
-      await watch.look()
+      await watch.check()
       await retention.passUnlessInDoubt(job)
     },
   }

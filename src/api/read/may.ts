@@ -14,7 +14,7 @@ import { closedObject, exampleType, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
 import { refuseUnchangeable } from '../live.ts'
-import { perform, rehearse } from '../perform.ts'
+import { perform, performDryRun } from '../perform.ts'
 import { Query } from '../query.ts'
 import { create } from '../write/create.ts'
 import { remove, removeEntity } from '../write/remove.ts'
@@ -46,7 +46,7 @@ export async function denialReason(
   const writes = WITH_BODY.includes(action) ? body !== undefined : REMOVALS.includes(action)
   try {
     const make = () => attempt(context, actor, question)
-    await (writes ? rehearse(context.store, make) : perform(context.store, make()))
+    await (writes ? performDryRun(context.store, make) : perform(context.store, make()))
     return undefined
   } catch (error) {
     // Failures such as `rate_limited` or `busy` do not answer the question.
@@ -71,7 +71,7 @@ function* attempt(context: Context, actor: Actor, { action, plan, id = '', body 
     const query = new Query(action === 'delete' ? [] : [[action, '1']], removeEntity.takes)
     yield* remove(context, plan, actor, { ...about, query })
   } else if (action === 'update' && body !== undefined)
-    yield* update(context, plan, actor, { ...about, body, manner: 'partial', query: Query.empty })
+    yield* update(context, plan, actor, { ...about, body, mode: 'partial', query: Query.empty })
   else if (action === 'update') {
     allow(plan, 'update', actor)
     yield* refuseUnchangeable(plan, actor, about.id)

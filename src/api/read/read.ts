@@ -30,7 +30,7 @@ export function readOne(
   params.$id = id
   return whenResolved(context.positions.header(), (position) => {
     const { lists } = plan.view(actor)
-    const { statement, past } = plain ? { statement: lists.read } : askedOf(plan, actor, query, params)
+    const { statement, past } = plain ? { statement: lists.read } : readQueryOf(plan, actor, query, params)
     return whenResolved(context.store.read(statement, params), ([row]) => {
       if (row === undefined && plain && context.explainsDenials) return explain(context, plan, actor, id)
       return withHeaders(entityAnswer(200, plan, entityRow(row)), past ? {} : position)
@@ -39,7 +39,7 @@ export function readOne(
 }
 
 /** Reads the query, and puts its values into `params`. */
-function askedOf(
+function readQueryOf(
   plan: Plan,
   actor: Actor,
   query: EntityReading['query'],

@@ -136,8 +136,8 @@ function* runPart(
     return yield* upsert(context, plan, actor, { query, when: { ifMatch }, body, operation, hooked })
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
   if (method === 'DELETE') return yield* remove(context, plan, actor, about)
-  const manner = method === 'PATCH' ? 'partial' : 'replace'
-  return yield* update(context, plan, actor, { ...about, body, own, manner, sent: before })
+  const mode = method === 'PATCH' ? 'partial' : 'replace'
+  return yield* update(context, plan, actor, { ...about, body, own, mode, sent: before })
 }
 
 function resultOf({ status, body = 'null', headers = {} }: Answer): string {

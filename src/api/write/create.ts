@@ -81,7 +81,7 @@ export function* refuseProvided(
     found,
   }: { params: Params; guarded: readonly string[]; errors: Errors; found: Errors },
 ): Act<void> {
-  yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
+  yield* refuseForbidden(plan, actor, { action: 'create', params, options: { guarded }, errors })
   addErrors(errors, found)
 }
 
@@ -102,7 +102,7 @@ export function* create(
   bindDraft(plan, draft)
   if (found.size > 0) yield* refuseProvided(plan, actor, { params, guarded, errors, found })
   if (errors.size > 0)
-    yield* refuseFaulty(plan, actor, { action: 'create', params, self: 0, manner: { guarded }, errors })
+    yield* refuseFaulty(plan, actor, { action: 'create', params, self: 0, options: { guarded }, errors })
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   for (let tries = 0; tries < TRIES; tries++) {
     // Most creates end here, so this path avoids the cost of another generator.
@@ -112,8 +112,8 @@ export function* create(
       const shown = view.hides ? yield* shownTo(view, actor, written) : written
       return entityAnswer(201, plan, shown, params.$operation)
     }
-    yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
-    yield* addFaults(plan, actor, { params, self: 0, manner: { guarded }, errors })
+    yield* refuseForbidden(plan, actor, { action: 'create', params, options: { guarded }, errors })
+    yield* addFaults(plan, actor, { params, self: 0, options: { guarded }, errors })
     if (errors.size > 0) throw invalid(errors)
   }
   throw new Failure('busy')

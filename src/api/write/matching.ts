@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Filter } from '../../plan/condition/filter.ts'
@@ -94,7 +94,7 @@ export function forbiddenMany(plan: Plan, actor: Actor, action: Changing, number
   if (actor.kind === 'nobody') return signInFirst(denied)
   const { name } = plan.type
   const done = action === 'update' ? 'change' : 'delete'
-  const errors = new Map([['filter', [`matches ${countOf(number, name)} that you may not ${done}`]]])
+  const errors = new Map([['filter', [`matches ${countInWords(number, name)} that you may not ${done}`]]])
   return new Failure('forbidden', { errors, denied })
 }
 

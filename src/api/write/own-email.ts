@@ -5,7 +5,7 @@ import type { Plan } from '../../plan/compile.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import { type Actor, system } from '../../plan/viewer/actor.ts'
-import type { WriteManner } from '../../plan/write/write.ts'
+import type { EntityWriteOptions } from '../../plan/write/write.ts'
 import { type Act, read } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
 import type { AboutEntity } from '../description.ts'
@@ -31,9 +31,14 @@ export function refuseOtherEmail(email: unknown, values: Params): void {
 }
 
 /** Throws if this changes the caller's own e-mail. Only callers who may change it learn that they must log in again. */
-export function* refuseNewEmail(plan: Plan, actor: Actor, values: Params, manner: WriteManner): Act<void> {
+export function* refuseNewEmail(
+  plan: Plan,
+  actor: Actor,
+  values: Params,
+  options: EntityWriteOptions,
+): Act<void> {
   const errors: Errors = new Map()
-  yield* refuseForbidden(plan, actor, { action: 'update', params: values, manner, errors })
+  yield* refuseForbidden(plan, actor, { action: 'update', params: values, options, errors })
   if (errors.size > 0) throw invalid(errors)
   const [row] = yield* read(plan.view(system).lists.read, values)
   const whole = entityRow(row)

@@ -5,7 +5,7 @@ import type { Call } from '../call.ts'
 import type { Answer, Context, KeptAnswer } from '../context.ts'
 import { type IdempotentRequest, performOnce, transactOnce } from '../idempotency.ts'
 import { planning } from '../parameters.ts'
-import { rehearse } from '../perform.ts'
+import { performDryRun } from '../perform.ts'
 import { parseFlag } from '../query.ts'
 import { asPlanned, type PreviewRequest, plannedAnswer, previewPlace } from './preview.ts'
 
@@ -15,14 +15,16 @@ import { asPlanned, type PreviewRequest, plannedAnswer, previewPlace } from './p
  * must write this way: without a plan, they get a dry run.
  */
 export function performPlanned(context: Context, call: Call, make: () => Act<KeptAnswer>): Promise<Answer> {
-  const asked = askedOf(call)
-  return asked === undefined ? performOnce(context, call, make) : writePlanned(context, call, asked, make)
+  const preview = previewRequestOf(call)
+  return preview === undefined ? performOnce(context, call, make) : writePlanned(context, call, preview, make)
 }
 
 /** The same, always in one transaction. */
 export function transactPlanned(context: Context, call: Call, make: () => Act<KeptAnswer>): Promise<Answer> {
-  const asked = askedOf(call)
-  return asked === undefined ? transactOnce(context, call, make) : writePlanned(context, call, asked, make)
+  const preview = previewRequestOf(call)
+  return preview === undefined
+    ? transactOnce(context, call, make)
+    : writePlanned(context, call, preview, make)
 }
 
 /** The same for an act that makes its own answer: previews it, or runs it in one transaction. */
@@ -32,7 +34,7 @@ export function runPlanned(
   { dryRun }: PreviewRequest,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
-  if (dryRun) return rehearse(context.store, make)
+  if (dryRun) return performDryRun(context.store, make)
   const { caller, address, key, target, body, note: noted, signal } = request
   const planned = { caller, address, key, target, body, note: noted, signal, planned: true }
   return transactOnce(context, planned, make)
@@ -41,16 +43,16 @@ export function runPlanned(
 function writePlanned(
   context: Context,
   call: Call,
-  asked: PreviewRequest,
+  preview: PreviewRequest,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   const covers = [unplannedTarget(call.target), call.body]
-  return runPlanned(context, call, asked, function* () {
-    const answer = yield* asPlanned(asked.plan, make())
+  return runPlanned(context, call, preview, function* () {
+    const answer = yield* asPlanned(preview.plan, make())
     const operation = answer.headers?.['Takeback-Operation'] ?? null
-    const told = { ...asked, operation, covers, tell: (page: object) => page }
+    const told = { ...preview, operation, covers, tell: (page: object) => page }
     const shown = yield* plannedAnswer(context, call.caller.actor, told)
-    return asked.dryRun ? shown : answer
+    return preview.dryRun ? shown : answer
   })
 }
 
@@ -63,7 +65,7 @@ function unplannedTarget(target: string): string {
 }
 
 /** Reads the parameters of previews; undefined for a plain write. */
-function askedOf({ caller, query }: Call): PreviewRequest | undefined {
+function previewRequestOf({ caller, query }: Call): PreviewRequest | undefined {
   const given = query.planning
   const agent = isAgent(caller.actor)
   if (given.size === 0 && !agent) return undefined

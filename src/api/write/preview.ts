@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import { addError, type Errors, Failure } from '../../errors.ts'
 import { journalledDifference } from '../../journal/difference.ts'
 import type { Upcaster } from '../../journal/upcast.ts'
@@ -10,7 +10,7 @@ import { type Act, read } from '../../store/act.ts'
 import { limitedKey, refuseExcess } from '../account/key-limits.ts'
 import type { Context, KeptAnswer, ShownEntity } from '../context.ts'
 import { knowledgeOf } from '../knowledge.ts'
-import type { SetOff } from '../past/effects.ts'
+import type { CausedOperation } from '../past/effects.ts'
 import { operationById } from '../past/operations.ts'
 import type { TakenBack } from '../past/take-back.ts'
 import { planToken } from './plan-token.ts'
@@ -89,7 +89,7 @@ export function undoAnswer(
     taken: TakenBack
     undone: readonly string[]
     /** The operations that these have caused. */
-    effects?: readonly SetOff[]
+    effects?: readonly CausedOperation[]
   },
 ): Act<KeptAnswer> {
   const { operation, skipped } = taken
@@ -141,7 +141,7 @@ function* refuseAccounts({ operations, plans }: Context, operation: string): Act
       addError(
         errors,
         String(entity),
-        `would change, ${countOf(Number(number), String(entity))}: an agent cannot change accounts`,
+        `would change, ${countInWords(Number(number), String(entity))}: an agent cannot change accounts`,
       )
   if (errors.size > 0) throw new Failure('forbidden', { errors })
 }

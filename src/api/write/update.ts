@@ -6,8 +6,8 @@ import { addError, type Code, type Errors, Failure, invalid } from '../../errors
 import type { Plan } from '../../plan/compile.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import { type Actor, passesRules, system } from '../../plan/viewer/actor.ts'
-import type { Sight } from '../../plan/viewer/sight.ts'
-import type { WriteManner } from '../../plan/write/write.ts'
+import type { RuleResults } from '../../plan/viewer/field-access.ts'
+import type { EntityWriteOptions } from '../../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../../store/act.ts'
 import type { Params } from '../../store/dialect.ts'
 import { sealFormer } from '../account/seal.ts'
@@ -65,7 +65,7 @@ type UpdateMode = 'partial' | 'replace'
 interface SentUpdate {
   readonly id: number
   readonly body: unknown
-  readonly manner: UpdateMode
+  readonly mode: UpdateMode
   readonly when: Preconditions
   readonly query: Query
   readonly operation?: string
@@ -75,24 +75,24 @@ interface SentUpdate {
   readonly sent?: unknown
 }
 
-type HeldUpdate = Pick<SentUpdate, 'manner' | 'body' | 'query'>
+type HeldUpdate = Pick<SentUpdate, 'mode' | 'body' | 'query'>
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
   allow(plan, 'update', actor)
   if (isHeld(plan, actor, sent)) return yield* changeHeld(context, plan, actor, sent)
-  const { sight: sightOf } = plan.view(actor)
-  if (sightOf === undefined || sent.manner === 'partial') {
+  const { fieldRules: rulesStatement } = plan.view(actor)
+  if (rulesStatement === undefined || sent.mode === 'partial') {
     const answer = yield* change(context, plan, actor, sent)
     if (answer !== undefined) return answer
     throw new Failure('busy')
   }
   // A PUT replaces the fields that the caller sees, which depend on the Entity. A concurrent change may change them.
   for (let tries = 0; tries < TRIES; tries++) {
-    const [seen] = yield* read(sightOf, { ...callerParams(actor), $id: sent.id })
+    const [seen] = yield* read(rulesStatement, { ...callerParams(actor), $id: sent.id })
     if (seen === undefined) throw new Failure('not_found')
-    const sight = seen.map((one) => Number(one) === 1)
-    const answer = yield* change(context, plan, actor, { ...sent, sight })
+    const ruleResults = seen.map((one) => Number(one) === 1)
+    const answer = yield* change(context, plan, actor, { ...sent, ruleResults })
     if (answer !== undefined) return answer
   }
   throw new Failure('busy')
@@ -104,8 +104,8 @@ export function asksRelative({ type, view }: Plan, actor: Actor, body: unknown):
 }
 
 /** Whether the present values decide what is written: because of operators, or a base. */
-function isHeld(plan: Plan, actor: Actor, { manner, body, query }: HeldUpdate): boolean {
-  return manner === 'partial' && (query.has('base') || asksRelative(plan, actor, body))
+function isHeld(plan: Plan, actor: Actor, { mode, body, query }: HeldUpdate): boolean {
+  return mode === 'partial' && (query.has('base') || asksRelative(plan, actor, body))
 }
 
 /** Changes an Entity once it is locked, so that nobody else can change it. To be run in one transaction. */
@@ -134,24 +134,24 @@ function* changeHeld(context: Context, plan: Plan, actor: Actor, sent: SentUpdat
   throw new Failure('busy')
 }
 
-/** `sight` says which fields the caller saw in the Entity, if not always all. */
+/** `ruleResults` says which fields the caller saw in the Entity, if not always all. */
 interface SeenUpdate extends SentUpdate {
-  readonly sight?: Sight
+  readonly ruleResults?: RuleResults
   /** Errors of the body that are already known. */
   readonly errors?: Errors
 }
 
 /** Undefined if the write was refused again and again, for reasons that went away each time. */
 function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
-  const { id, manner, when, query, sight, errors = new Map() } = sent
+  const { id, mode, when, query, ruleResults, errors = new Map() } = sent
   query.take(errors)
   const params: CheckedChange['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
   const view = plan.view(actor)
-  const checked = view.check(manner, sent.body, errors, sight)
+  const checked = view.check(mode, sent.body, errors, ruleResults)
   const values = sent.own === undefined ? checked : withOwn(plan, checked, sent.own, errors)
   const { update: guardable } = view.guarded
   const guarded = [...guardedIn(guardable, checked), ...takenAwayIn(guardable, checked)]
-  const how = { partial: manner === 'partial', guarded, sight }
+  const options = { partial: mode === 'partial', guarded, ruleResults }
   const isEmpty = Object.keys(values).length === 0
   if (!isEmpty) provideChange(plan, actor, { values, params, errors })
   plan.bind(values, params)
@@ -159,11 +159,11 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
     yield* checkPassword(plan, actor, params, errors)
   bindEmailKey(plan, params)
   if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
-  yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, manner: how, errors })
+  yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, options, errors })
   if (isEmpty) return yield* unchanged(plan, actor, id, when)
-  if (needsRecentLogin(plan, actor, id, params)) yield* refuseNewEmail(plan, actor, params, how)
+  if (needsRecentLogin(plan, actor, id, params)) yield* refuseNewEmail(plan, actor, params, options)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
-  return yield* writeChange(context, plan, actor, { id, params, values, when, how })
+  return yield* writeChange(context, plan, actor, { id, params, values, when, options })
 }
 
 /** Adds what a hook sets. Its keys need not be in the body. */
@@ -178,7 +178,7 @@ interface CheckedChange {
   readonly params: Params & { $operation: string }
   readonly values: Values
   readonly when: Preconditions
-  readonly how: WriteManner
+  readonly options: EntityWriteOptions
 }
 
 function* writeChange(
@@ -187,9 +187,9 @@ function* writeChange(
   actor: Actor,
   change: CheckedChange,
 ): Act<KeptAnswer | undefined> {
-  const { params, values, when, how } = change
+  const { params, values, when, options } = change
   const view = plan.view(actor)
-  const documents = how.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
+  const documents = options.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
   // A write that reads first must be retried more often, if many run at once.
   const sets = setsExpressions(plan, actor)
   const most = documents.length > 0 || sets || plan.seals !== undefined ? MERGES_MAX : TRIES
@@ -199,7 +199,7 @@ function* writeChange(
     if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, change)
     if (sets) yield* setExpressions(plan, actor, change)
     const seals = yield* sealFormer(context, plan, params)
-    const steps = view.writes.update(params, how)
+    const steps = view.writes.update(params, options)
     const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], params)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
@@ -207,17 +207,17 @@ function* writeChange(
       return entityAnswer(200, plan, shown, params.$operation)
     }
     yield* refuseWrite(plan, actor, change)
-    if (how.sight !== undefined) break
+    if (options.ruleResults !== undefined) break
   }
   return undefined
 }
 
 /** Sets expressions. Only callers whom the rule allows learn about their errors. */
-function* setExpressions(plan: Plan, actor: Actor, { params, when, how }: CheckedChange): Act<void> {
-  const errors = yield* provideChanged(plan, actor, { params, when, partial: how.partial })
+function* setExpressions(plan: Plan, actor: Actor, { params, when, options }: CheckedChange): Act<void> {
+  const errors = yield* provideChanged(plan, actor, { params, when, partial: options.partial })
   if (errors.size === 0) return
   yield* refuseUnchangeable(plan, actor, Number(params.$id))
-  yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
+  yield* refuseForbidden(plan, actor, { action: 'update', params, options, errors })
   throw invalid(errors)
 }
 
@@ -272,17 +272,17 @@ function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): 
 }
 
 /** Throws the reason why the write was refused. Returns if that reason is gone. */
-function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: CheckedChange): Act<void> {
+function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, options }: CheckedChange): Act<void> {
   const { version, json } = yield* live(plan, actor, id)
   if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
   const errors: Errors = new Map()
-  yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
+  yield* refuseForbidden(plan, actor, { action: 'update', params, options, errors })
   const current: unknown = JSON.parse(json)
   // An object that this write creates must have its required fields.
   for (const { path, within, column } of plan.view(actor).writes.needed)
     if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
       addError(errors, path, 'is required')
-  yield* addFaults(plan, actor, { params, self: id, manner: how, errors })
+  yield* addFaults(plan, actor, { params, self: id, options, errors })
   if (errors.size > 0) throw invalid(errors)
 }
 
@@ -303,7 +303,7 @@ const changing = {
   rule: { all: ['update'] },
 } as const
 
-function runWith(manner: UpdateMode) {
+function runWith(mode: UpdateMode) {
   return async (context: Context, plan: Plan, call: Call) => {
     const { caller, when, query } = call
     const id = parseId(call.id)
@@ -312,7 +312,7 @@ function runWith(manner: UpdateMode) {
     const { body, own } = hasHook(plan, 'update')
       ? await beforeUpdate(context, plan, hookCallerOf(call), { id, body: call.body, when })
       : { body: call.body, own: undefined }
-    const sent = { id, body, manner, when, query, own, sent: call.body }
+    const sent = { id, body, mode, when, query, own, sent: call.body }
     const make = () => update(context, plan, caller.actor, sent)
     return isHeld(plan, caller.actor, sent)
       ? transactPlanned(context, call, make)

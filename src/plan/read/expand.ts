@@ -7,11 +7,11 @@ import type { Sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
 import type { Shown } from '../tables/render.ts'
 import type { Viewer } from '../viewer/viewer.ts'
-import { allotmentOf } from './allotment.ts'
 import { type ExpandItem, parseItems } from './expand-grammar.ts'
 import { ExpandOptionsReader } from './expand-options.ts'
 import { Expandable, type ExpandOptions, type Expansion, fieldAt, NO_OPTIONS } from './expandable.ts'
 import { ExpandedJson, type ShownTo } from './expanded-json.ts'
+import { expansionBudgetOf } from './expansion-budget.ts'
 
 export interface Expansions {
   /** Parses `?expand=customer(fields=name),customer.company`. */
@@ -41,8 +41,8 @@ export function compileExpansions({ type: start, viewer, model, dialect, shownTo
     },
     shown(type, expansion, row, rows) {
       const depth = listsIn(type, expansion, expandable)
-      const allotment = allotmentOf({ rows, paths: countPaths(expansion), depth })
-      return json.shown(type, expansion, row, { depth: 0, lists: 0, allotment })
+      const expansionBudget = expansionBudgetOf({ rows, paths: countPaths(expansion), depth })
+      return json.shown(type, expansion, row, { depth: 0, lists: 0, expansionBudget })
     },
   }
 }

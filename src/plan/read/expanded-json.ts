@@ -16,8 +16,8 @@ import { type SortKey, signatureOf, sortColumn } from '../condition/query.ts'
 import { rowOf } from '../condition/row-source.ts'
 import { bytesOf } from '../tables/bytes.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
-import type { Allotment } from './allotment.ts'
 import { type Expandable, type Expanded, type ExpandOptions, type Expansion, fieldAt } from './expandable.ts'
+import type { ExpansionBudget } from './expansion-budget.ts'
 
 type Columns = (column: string) => Sql
 
@@ -28,7 +28,7 @@ export type ShownTo = (type: EntityType, row: Columns) => { shown: Shown; condit
 interface Reached {
   readonly depth: number
   readonly lists: number
-  readonly allotment: Allotment | undefined
+  readonly expansionBudget: ExpansionBudget | undefined
 }
 
 /** An expanded Entity: the alias of its row, its JSON, and what is evaluated before the JSON is made. */
@@ -135,7 +135,7 @@ export class ExpandedJson {
 
   /** The target of a reference; null if the viewer may not see it. */
   #single(reference: Sql, { type, reached, alias, json, asked }: Rendered): Sql {
-    const most = reached.allotment?.bytes(reached.lists)
+    const most = reached.expansionBudget?.bytes(reached.lists)
     const made =
       most === undefined
         ? json
@@ -153,7 +153,7 @@ export class ExpandedJson {
 
   /** All members of a list of references, in order. Members that the viewer may not see have only their id. */
   #members(links: Sql, source: Sql, { type: target, options, alias, json, reached }: Rendered): Sql {
-    const { entities, bytes: most } = allotted(reached)
+    const { entities, bytes: most } = shareOf(reached)
     const { seen: isSeen, bytes } = this.#ask(target, weighed, options.fields)
     const plain = this.#dialect.object([['id', this.#dialect.render('reference', sql`q."target"`, 0)]])
     // Sizes decide which members are expanded, before JSON is made.
@@ -174,7 +174,7 @@ export class ExpandedJson {
   #entries(field: LinksField, item: ObjectField, list: Sql, rendered: Rendered): Sql {
     const { type: target, options, alias, json, reached } = rendered
     const dialect = this.#dialect
-    const { entities, bytes: most } = allotted(reached)
+    const { entities, bytes: most } = shareOf(reached)
     const { rows, target: member, place } = dialect.members(list, field.member)
     const { seen: isSeen, bytes } = this.#ask(target, weighed, options.fields)
     const all = sql`SELECT m."value" AS "item", ${member} AS "target", ${place} AS "place", ${weighed}."id" AS "found",
@@ -200,7 +200,7 @@ export class ExpandedJson {
   /** The members that the viewer sees and that meet the filter, in the order of the sort or of the list. */
   #chosenMembers(links: Sql, source: Sql, rendered: Rendered): Sql {
     const { type: target, options, reached } = rendered
-    const { entities } = allotted(reached)
+    const { entities } = shareOf(reached)
     const limit = Math.min(options.limit ?? entities, entities)
     const keys =
       options.sort === undefined
@@ -221,7 +221,7 @@ export class ExpandedJson {
   #referring({ from, field }: Reverse, to: Sql, rendered: Rendered): Sql {
     const { options, reached } = rendered
     const { seen: isSeen, bytes, guard } = this.#ask(from, weighed, options.fields)
-    const limit = Math.min(options.limit ?? budget.expandReverse, allotted(reached).entities)
+    const limit = Math.min(options.limit ?? budget.expandReverse, shareOf(reached).entities)
     const seen = this.#dialect.rowByRow(guard?.(field.path) ?? sql`1 = 1`)
     const sort = options.sort ?? []
     const keys = sort.length === 0 ? [byId] : this.#keysOf(from, sort)
@@ -256,7 +256,7 @@ export class ExpandedJson {
    * these, if there are more. Sizes are added up before JSON is made.
    */
   #made(page: Sql, keys: readonly ListKey[], limit: number, { type, alias, json, reached }: Rendered): Sql {
-    const { bytes: most } = allotted(reached)
+    const { bytes: most } = shareOf(reached)
     const order = join(keys.map(({ name, order }) => order(sql`p.${name}`)))
     const numbered = sql`SELECT p.*, row_number() OVER (ORDER BY ${order}) AS place,
       sum(p.b) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes FROM (${page}) p`
@@ -299,14 +299,14 @@ function columnsOf(alias: Sql): Columns {
   return (column) => sql`${alias}.${id(column)}`
 }
 
-function further({ depth, lists, allotment }: Reached, more: 0 | 1): Reached {
-  return { depth: depth + 1, lists: lists + more, allotment }
+function further({ depth, lists, expansionBudget }: Reached, more: 0 | 1): Reached {
+  return { depth: depth + 1, lists: lists + more, expansionBudget }
 }
 
 /** The share of a list. Lists before it on the path divide the budget; the list itself does not divide its share. */
-function allotted({ allotment, lists }: Reached): { entities: number; bytes: number } {
-  if (allotment === undefined) throw new Error('a list has its allotment')
-  return { entities: allotment.entities, bytes: allotment.bytes(lists - 1) }
+function shareOf({ expansionBudget, lists }: Reached): { entities: number; bytes: number } {
+  if (expansionBudget === undefined) throw new Error('a list has its budget')
+  return { entities: expansionBudget.entities, bytes: expansionBudget.bytes(lists - 1) }
 }
 
 /** That the row with this alias refers to `to`. */

@@ -13,10 +13,10 @@ import { tableAsOf } from '../past/past.ts'
 import { DELETION, renderDeletion } from '../past/trash.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import type { Expansions } from './expand.ts'
+import { constantColumns, isServedByIndex, nonNullColumns } from './index-order.ts'
 import { isAfter, type KeysetKey } from './keyset.ts'
 import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
 import { compileSearch, RANK, type SearchPlan } from './search.ts'
-import { heldIn, isServed, neverEmpty } from './served.ts'
 
 /** Which Entities of a type a viewer may see, and which parts of them. */
 export interface ReadAccess {
@@ -58,7 +58,7 @@ export class ListParts {
     this.search = compileSearch(type, dialect, access.always)
     this.#past = tableAsOf(type, dialect, access.steps)
     this.#wholeJson = renderEntity(type, dialect, access.shown)
-    this.#neverEmpty = new Set([...neverEmpty(type, access.always), RANK])
+    this.#neverEmpty = new Set([...nonNullColumns(type, access.always), RANK])
   }
 
   get fields(): readonly Field[] {
@@ -80,7 +80,7 @@ export class ListParts {
   }
 
   /** The JSON of a row. In the trash it has the deletion. */
-  json({ fields, expand }: ReadQuery, { rows, at, trashed = false }: JsonManner): Sql {
+  json({ fields, expand }: ReadQuery, { rows, at, trashed = false }: EntityJsonOptions): Sql {
     if (fields === undefined && expand === undefined && !trashed && at === undefined) return this.#wholeJson
     const { type, dialect } = this
     const { shown, shownThen, expansions } = this.access
@@ -156,9 +156,9 @@ export class ListParts {
   /** Whether a declared index has the rows in the order of the sort. Indexes contain live rows only. */
   hasIndex(query: ListQuery): boolean {
     const { filters, sort } = query
-    const held = heldIn([this.access.readRule, ...filters.map(({ expression }) => expression)])
+    const held = constantColumns([this.access.readRule, ...filters.map(({ expression }) => expression)])
     const keys = sort.flatMap((key) => ({ column: sortColumn(key) ?? '', descending: key.descending }))
-    return isOfToday(query) && isServed(this.type, keys, held)
+    return isOfToday(query) && isServedByIndex(this.type, keys, held)
   }
 
   /** Whether it selects all live rows. */
@@ -171,7 +171,7 @@ export class ListParts {
 }
 
 /** How many rows there can be, at which time, and whether they may be deleted. */
-interface JsonManner {
+interface EntityJsonOptions {
   readonly rows: number
   readonly at: string | undefined
   readonly trashed?: boolean

@@ -1,6 +1,6 @@
 import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { boundedPage, bytesOf, cutPage, type PageParts, wholePage } from '../tables/bytes.ts'
-import { UNWEIGHED } from './allotment.ts'
+import { UNMEASURED_ENTITIES } from './expansion-budget.ts'
 import type { KeysetKey } from './keyset.ts'
 import { isById, type ListParts } from './list-parts.ts'
 import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
@@ -18,7 +18,7 @@ export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql
   const place = isById(query) ? sql`t."id"` : list.place(keys)
   const sides = isOfToday(query) ? list.access.sides({ ...list.rowSource(query.at), live: true }) : []
   const ids = sides.length > 0 ? idsOfSides(list, query, keys, sides) : idsOf(list, query, keys)
-  if (query.limit > UNWEIGHED)
+  if (query.limit > UNMEASURED_ENTITIES)
     return selectLarge(list, query, { table, ids, inPlace, order, limit, shown, place }, cuts)
   // Most lists: the table or an index has the live rows in order.
   if (sides.length === 0 && isInOrder(list, query)) return sql`SELECT ${shown}, ${place} ${inPlace}`

@@ -1,5 +1,5 @@
 import type { Model } from '../../declare/model.ts'
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import { addError, type Errors } from '../../errors.ts'
 import type { Row } from '../../store/dialect.ts'
 import { addBrokenCheck } from '../condition/checks.ts'
@@ -40,7 +40,7 @@ export function explainRemovals(
         if (edge === undefined) continue
         const target = edge.to === self?.name ? it : `${edge.to} that would be ${action}d with ${it}`
         const one = Number(number) === 1
-        const who = countOf(Number(number), edge.from)
+        const who = countInWords(Number(number), edge.from)
         const needs =
           action === 'delete' && reach.floors.includes(edge)
             ? `, and must keep at least ${edge.list?.min} there`

@@ -7,13 +7,13 @@ import { HIDDEN, type Mode, objectCheck, type Values } from '../../declare/value
 import type { Errors } from '../../errors.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { ownColumns } from '../tables/columns.ts'
-import type { Sight, Sights } from '../viewer/sight.ts'
+import type { FieldAccess, RuleResults } from '../viewer/field-access.ts'
 
 /**
  * Checks a body. All errors go into `errors`; the result is complete only if there are none. For a PUT, the check may
  * depend on what the viewer sees of the Entity.
  */
-export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, sight?: Sight) => Values
+export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, results?: RuleResults) => Values
 
 const SET_BY_SERVER = 'is set by the server'
 
@@ -25,21 +25,21 @@ function isSet(field: Field): boolean {
 /** `computed`: the computed fields that the viewer sees. */
 export function compileBodyCheck(
   type: EntityType,
-  sights: Sights,
+  fieldAccess: FieldAccess,
   computed: readonly string[] = [],
 ): BodyCheck {
   const unknown = (key: string, known: readonly string[]) =>
     Object.hasOwn(ownColumns, key) || computed.includes(key)
       ? SET_BY_SERVER
       : `is not a field of ${type.name}${didYouMean(key, known)}`
-  const refusalsOf = (mode: Mode, sight: Sight | undefined) => (field: Field) => {
+  const refusalsOf = (mode: Mode, results: RuleResults | undefined) => (field: Field) => {
     const setting = mode === 'whole' ? 'write' : 'change'
-    const may = (action: FieldAction, { path }: Field) => sights.may(action, path, sight)
+    const may = (action: FieldAction, { path }: Field) => fieldAccess.may(action, path, results)
     const isOpen = (one: Field) => may(setting, one) === yes && may('read', one) !== no
     const inside = field.kind === 'object' ? [...walk(field.fields)] : []
     const closed = inside.some((one) => may(setting, one) === no)
     // A field that they can never see or set does not exist for them.
-    const isThere = (['read', 'write'] as const).some((action) => sights.may(action, field.path) !== no)
+    const isThere = (['read', 'write'] as const).some((action) => fieldAccess.may(action, field.path) !== no)
     return {
       refused: !isThere
         ? HIDDEN
@@ -50,14 +50,16 @@ export function compileBodyCheck(
             : undefined,
       stays: !isOpen(field) || !inside.every(isOpen) || isSet(field),
       kept: closed ? 'has something in it that is not yours to set' : undefined,
-      blank: may('read', field) === no && sights.may('read', field.path) !== no,
+      blank: may('read', field) === no && fieldAccess.may('read', field.path) !== no,
     }
   }
-  const of = (mode: Mode, sight?: Sight) => objectCheck(type.fields, mode, unknown, refusalsOf(mode, sight))
+  const of = (mode: Mode, results?: RuleResults) =>
+    objectCheck(type.fields, mode, unknown, refusalsOf(mode, results))
   const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
-  const bySight = new ShapeCache<Check>()
-  return (mode, body, errors, sight) => {
-    const check = sight === undefined ? made[mode] : bySight.of(`${mode} ${sight}`, () => of(mode, sight))
+  const byResults = new ShapeCache<Check>()
+  return (mode, body, errors, results) => {
+    const check =
+      results === undefined ? made[mode] : byResults.of(`${mode} ${results}`, () => of(mode, results))
     return check(body, '', errors) as Values
   }
 }

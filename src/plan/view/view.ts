@@ -12,7 +12,7 @@ import { compileExpansions } from '../read/expand.ts'
 import { compileLists, type ListPlan } from '../read/list.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import { type Disclosure, disclosureFor } from '../viewer/disclosure.ts'
-import { sightsOf } from '../viewer/sight.ts'
+import { fieldAccessOf } from '../viewer/field-access.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 import { compileProvisions, type Provisions } from '../write/provide.ts'
 import { compileWrites, type WritePlan } from '../write/write.ts'
@@ -37,8 +37,8 @@ export interface View extends KnownPlan {
   readonly check: BodyCheck
   /** The dot paths that they may set only in some Entities: in new ones, and in existing ones. */
   readonly guarded: Readonly<Record<'create' | 'update', readonly string[]>>
-  /** What they see of the Entity `$id`: a flag for each rule of `Sights`. Undefined if all Entities are alike. */
-  readonly sight: Statement | undefined
+  /** What they see of the Entity `$id`: a flag for each of `FieldAccess.rules`. Undefined if all Entities are alike. */
+  readonly fieldRules: Statement | undefined
   readonly shown: Shown
   readonly lists: ListPlan
   readonly follow: Follow
@@ -61,7 +61,7 @@ export function compileView(input: ViewInput): View {
   const read = new Map(paths.map((path) => [path, viewer.mayField(type, path, 'read')]))
   const depending = (action: FieldAction) =>
     paths.filter((path) => ![yes, no].includes(viewer.mayField(type, path, action)))
-  const sights = sightsOf(type, viewer)
+  const fieldAccess = fieldAccessOf(type, viewer)
   const changeable = withoutNext(may.update)
   const disclosure = disclosureFor(viewer, model)
   return {
@@ -73,11 +73,11 @@ export function compileView(input: ViewInput): View {
     hides: type.computed.size > 0 || [...read.values()].some((one) => one !== yes),
     check: compileBodyCheck(
       type,
-      sights,
+      fieldAccess,
       shown.computed?.map(({ name }) => name),
     ),
     guarded: { create: depending('write'), update: depending('change') },
-    sight: sights.rules.length === 0 ? undefined : rules.flagsOf(sights.rules, type),
+    fieldRules: fieldAccess.rules.length === 0 ? undefined : rules.flagsOf(fieldAccess.rules, type),
     changeable: changeable === yes ? undefined : rules.flagsOf([changeable], type),
     shown,
     lists: listsOf(input, rules, shown, may.read),
@@ -94,7 +94,7 @@ function writesOf(
   rules: RuleSql,
   disclosure: Disclosure,
 ): WritePlan {
-  const sights = sightsOf(type, viewer).rules
+  const fieldAccess = fieldAccessOf(type, viewer).rules
   const all = (asked: readonly Expression[], rowSource: RowSource) =>
     asked.flatMap((one) => rules.asked(one, rowSource) ?? [])
   return compileWrites(type, dialect, {
@@ -103,7 +103,7 @@ function writesOf(
     field: (path, rowSource, action) => rules.asked(viewer.mayField(type, path, action), rowSource),
     seen: (rowSource, columns) =>
       all([viewer.may(type, 'read'), ...columns.map((one) => columnRule(viewer, type, one))], rowSource),
-    sights: (rowSource) => sights.map((one) => rules.condition(one, rowSource)),
+    fieldRules: (rowSource) => fieldAccess.map((one) => rules.condition(one, rowSource)),
     checks: checksOf(type, model, dialect),
     disclosure,
   })

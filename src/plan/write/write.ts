@@ -10,7 +10,7 @@ import { journalling } from '../past/journal.ts'
 import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
-import type { Sight } from '../viewer/sight.ts'
+import type { RuleResults } from '../viewer/field-access.ts'
 import { compileFaults, type FaultsPlan } from './faults.ts'
 import { insertSql, newRow } from './insert.ts'
 import { compileMatches, type MatchPlan } from './match.ts'
@@ -21,24 +21,28 @@ export interface WritePlan extends FaultsPlan, MatchPlan {
   /** `guarded`: the dot paths in the body that have rules of their own. */
   create(guarded?: readonly string[]): readonly Step[]
   /** Updates the columns that are among the parameters. Compiled once for each set of columns. */
-  update(params: Params, manner: WriteManner): readonly Step[]
+  update(params: Params, options: EntityWriteOptions): readonly Step[]
   /** Locks the Entity `$id` until the transaction ends. Empty where transactions run one at a time. */
   readonly hold: readonly Step[]
   /** After a refusal: a flag for the rule, and one for each guarded path. No row if the Entity does not exist. */
-  allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement
+  allowed(params: Params, options: EntityWriteOptions | { readonly guarded: readonly string[] }): Statement
   /** Which checks fail: a flag for each. Those that read a column for which `isFaulty` holds are left out. */
-  broken(params: Params, manner: WriteManner | object, isFaulty: (column: string) => boolean): Statement
+  broken(
+    params: Params,
+    options: EntityWriteOptions | object,
+    isFaulty: (column: string) => boolean,
+  ): Statement
   readonly checks: readonly CheckSql[]
   /** Columns that are required if the optional object around them is not null. */
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
 }
 
 /** How an update is meant: as a merge or a replacement, and which paths in it have rules of their own. */
-export interface WriteManner {
+export interface EntityWriteOptions {
   readonly partial: boolean
   readonly guarded: readonly string[]
   /** What the caller saw of the Entity when the body was checked. If that has changed, the write is refused. */
-  readonly sight?: Sight | undefined
+  readonly ruleResults?: RuleResults | undefined
 }
 
 /** The rules of writes as SQL; undefined if a rule always holds. */
@@ -48,8 +52,8 @@ export interface WriteRules {
   field(path: string, rowSource: RowSource, action: 'write' | 'change'): Sql | undefined
   /** The conditions for seeing a row and these columns of it. */
   seen(rowSource: RowSource, columns: readonly string[]): readonly Sql[]
-  /** The conditions behind a `Sight`. */
-  sights(rowSource: RowSource): readonly Sql[]
+  /** The conditions of `FieldAccess.rules`. */
+  fieldRules(rowSource: RowSource): readonly Sql[]
   readonly checks: readonly CheckSql[]
   readonly disclosure: Disclosure
 }
@@ -59,7 +63,7 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
   const writes = new WriteSteps(type, columns, dialect, rules)
   return {
     create: (guarded = []) => writes.create(guarded),
-    update: (params, manner) => writes.update(params, manner),
+    update: (params, options) => writes.update(params, options),
     hold:
       dialect.lock === undefined
         ? []
@@ -71,8 +75,8 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
               lockRows(type.name, sql`h."id" = ${param('$id')}`, dialect.lock.toChange),
             ),
           ],
-    allowed: (params, manner) => writes.allowed(params, manner),
-    broken: (params, manner, isFaulty) => writes.broken(params, manner, isFaulty),
+    allowed: (params, options) => writes.allowed(params, options),
+    broken: (params, options, isFaulty) => writes.broken(params, options, isFaulty),
     checks: rules.checks,
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
@@ -118,14 +122,14 @@ class WriteSteps {
     return this.#journalled(insertSql(this.#type, this.#columns, this.#dialect, asked), 'last', 'create')
   }
 
-  update(params: Params, { partial, guarded, sight = [] }: WriteManner): readonly Step[] {
+  update(params: Params, { partial, guarded, ruleResults = [] }: EntityWriteOptions): readonly Step[] {
     const update = { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial }
     if (partial) Object.assign(params, this.#defaults)
-    return this.#steps.of(`${updateShape(update)}|?${guarded.join('|')}|${sight}`, () => {
+    return this.#steps.of(`${updateShape(update)}|?${guarded.join('|')}|${ruleResults}`, () => {
       const row = updatedRow(update, this.#dialect)
       const asked = [
         ...this.#updateRules(row, guarded).filter(isAsked),
-        ...(sight.length === 0 ? [] : this.#isStillSeen(sight, row)),
+        ...(ruleResults.length === 0 ? [] : this.#isStillSeen(ruleResults, row)),
         ...this.#isSound(row, update.sent),
       ]
       const change = updateSql(update, this.#dialect, asked)
@@ -133,9 +137,9 @@ class WriteSteps {
     })
   }
 
-  allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement {
-    const { guarded } = manner
-    if (!('partial' in manner))
+  allowed(params: Params, options: EntityWriteOptions | { readonly guarded: readonly string[] }): Statement {
+    const { guarded } = options
+    if (!('partial' in options))
       return this.#verdicts.of(`create|?${guarded.join('|')}`, () =>
         this.#verdict(this.#createRules(guarded), sql``),
       )
@@ -143,7 +147,7 @@ class WriteSteps {
       type: this.#type,
       columns: this.#columns,
       sent: this.#sentIn(params),
-      partial: manner.partial,
+      partial: options.partial,
     }
     return this.#verdicts.of(`${updateShape(update)}|?${guarded.join('|')}`, () =>
       this.#verdict(
@@ -153,11 +157,15 @@ class WriteSteps {
     )
   }
 
-  broken(params: Params, manner: WriteManner | object, isFaulty: (column: string) => boolean): Statement {
+  broken(
+    params: Params,
+    options: EntityWriteOptions | object,
+    isFaulty: (column: string) => boolean,
+  ): Statement {
     const { checks } = this.#rules
     const update =
-      'partial' in manner
-        ? { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial: manner.partial }
+      'partial' in options
+        ? { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial: options.partial }
         : undefined
     const asked = this.#asked(update?.sent)
     const open = checks.map((one) => asked.includes(one) && ![...one.reads].some(isFaulty))
@@ -216,8 +224,8 @@ class WriteSteps {
     return [this.#rules.update(row), ...guarded.map((path) => this.#rules.field(path, row, 'change'))]
   }
 
-  #isStillSeen(sight: Sight, row: RowSource): Sql[] {
-    return this.#rules.sights(row).map((one, at) => (sight[at] ? one : sql`(${one}) IS NOT TRUE`))
+  #isStillSeen(ruleResults: RuleResults, row: RowSource): Sql[] {
+    return this.#rules.fieldRules(row).map((one, at) => (ruleResults[at] ? one : sql`(${one}) IS NOT TRUE`))
   }
 
   /** A change with its journal entry, which is also the answer. */

@@ -1,5 +1,11 @@
 import type { Context } from '../../api/context.ts'
-import { isSeenColumn, possible, referrersSeen, settable, showsDefault } from '../../api/model/knowable.ts'
+import {
+  isSeenColumn,
+  possible,
+  referrersSeen,
+  settable,
+  showsDefault,
+} from '../../api/model/model-access.ts'
 import { budget } from '../../budget.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'

@@ -1,4 +1,4 @@
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import type { Index } from '../tables.ts'
 import { indexName, saidOf } from './structure.ts'
 import { needsFill, type TableAlteration } from './table-alteration.ts'
@@ -80,7 +80,7 @@ async function refuseSameFill({ old, table, draft }: TableAlteration, index: Ind
   if (empty < 2) return false
   draft.refuse(
     `${table.name}.${name}`,
-    `must be unique, but is missing in ${countOf(empty, table.name)}, which would all get the same default: remove the default, or fill it in first`,
+    `must be unique, but is missing in ${countInWords(empty, table.name)}, which would all get the same default: remove the default, or fill it in first`,
   )
   return true
 }

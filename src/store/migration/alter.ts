@@ -1,5 +1,5 @@
 import { foldedColumn } from '../../declare/folded-column.ts'
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import { type Column, isEpochOf, isJournalled, type Table } from '../tables.ts'
 import { alterIndexes } from './alter-indexes.ts'
 import { columnPath, type Draft } from './draft.ts'
@@ -97,7 +97,7 @@ async function addColumn({ old, table, draft }: TableAlteration, column: Column)
   if (column.required && column.fill === undefined && rows > 0) {
     const was = maybeRenamed(column, table, old)
     const hint = was === undefined ? '' : `. If it was called ${was} before, write was: '${was}'`
-    const missing = `is new and required, but is missing in ${countOf(rows, old.name)}`
+    const missing = `is new and required, but is missing in ${countInWords(rows, old.name)}`
     return draft.refuse(path, `${missing}: make it optional, or give it a constant as its default${hint}`)
   }
   const inObject = column.within !== undefined

@@ -1,4 +1,4 @@
-import { countOf } from '../../declare/one-of.ts'
+import { countInWords } from '../../declare/with-article.ts'
 import { type Column, pathOf as pathIn, type Table } from '../tables.ts'
 import { type FoundRows, named, type RowQueries } from './rows.ts'
 import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
@@ -33,7 +33,7 @@ export class Draft {
   /** Refuses the change if rows were found that do not fit. */
   refuseFound(table: Table, path: string, found: FoundRows, say: (which: string) => string): boolean {
     if (found.count === 0) return false
-    const what = say(`${countOf(found.count, table.name)} (${named(table, found)})`)
+    const what = say(`${countInWords(found.count, table.name)} (${named(table, found)})`)
     this.lines.push({ effect: 'refused', path, what, rows: found.count, ids: found.ids })
     return true
   }

@@ -70,10 +70,7 @@ export interface Structure {
    * Runs one transaction, alone among those that change the structure. `read` sees one state and changes nothing;
    * `rebuild` does not enforce references.
    */
-  transact<T>(
-    manner: 'read' | 'change' | 'rebuild',
-    work: (session: DatabaseSession) => Promise<T>,
-  ): Promise<T>
+  transact<T>(mode: 'read' | 'change' | 'rebuild', work: (session: DatabaseSession) => Promise<T>): Promise<T>
   /** Inserts rows with values as in JSON, all or none, outside of any other transaction. */
   insert(table: string, columns: readonly Column[], rows: readonly (readonly unknown[])[]): Promise<void>
   /** An identity that distinguishes this database from any copy: no copy, dump or restore takes it along. */

@@ -28,16 +28,16 @@ export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
     place,
     dialect,
     ddl,
-    async transact(manner, work) {
-      if (manner !== 'read')
+    async transact(mode, work) {
+      if (mode !== 'read')
         await prepareLock(structure, pool).catch((error) => {
           throw startErrorOf(error, place)
         })
       return retryLocked(place, () =>
         pool.transaction(async (connection) => {
           const session = sessionOf(connection)
-          await begin(session, manner, limits)
-          return { result: await work(session), commit: manner !== 'read' }
+          await begin(session, mode, limits)
+          return { result: await work(session), commit: mode !== 'read' }
         }, PATIENCE_MS),
       )
     },
@@ -53,13 +53,13 @@ export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
 
 async function begin(
   session: DatabaseSession,
-  manner: Parameters<Structure['transact']>[0],
+  mode: Parameters<Structure['transact']>[0],
   limits: TimeLimits,
 ): Promise<void> {
-  if (manner === 'read') await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
+  if (mode === 'read') await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
   await session.run(sql`SET LOCAL statement_timeout = ${count(limits.statement)}`)
   await session.run(sql`SET LOCAL idle_in_transaction_session_timeout = ${count(limits.idleInTransaction)}`)
-  if (manner === 'read') return
+  if (mode === 'read') return
   await session.run(LOCK)
   await session.run(sql`SET LOCAL lock_timeout = ${count(limits.lock)}`)
 }

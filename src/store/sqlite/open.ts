@@ -66,6 +66,6 @@ export function checkpointWhenLarge(database: Database, path: string, most = LOG
 }
 
 /** Moves the log into the file. Returns whether all of it was moved: readers may prevent that. */
-export function checkpoint(database: Database, manner: 'PASSIVE' | 'TRUNCATE'): boolean {
-  return database.query(`PRAGMA wal_checkpoint(${manner})`).values()[0]?.[0] === 0
+export function checkpoint(database: Database, mode: 'PASSIVE' | 'TRUNCATE'): boolean {
+  return database.query(`PRAGMA wal_checkpoint(${mode})`).values()[0]?.[0] === 0
 }

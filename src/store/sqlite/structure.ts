@@ -41,7 +41,7 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
     place: database.filename,
     dialect,
     ddl,
-    transact: (manner, work) => inTransaction(database, watch, manner, () => work(session)),
+    transact: (mode, work) => inTransaction(database, watch, mode, () => work(session)),
     async insert(table, columns, rows) {
       const encoders = columns.map(({ kind, scale = 0 }) => dialect.encode(kind, scale))
       const marks = columns.map((_, at) => `?${at + 1}`).join(', ')
@@ -67,16 +67,16 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
 async function inTransaction<T>(
   database: Database,
   watch: Watch,
-  manner: Parameters<Structure['transact']>[0],
+  mode: Parameters<Structure['transact']>[0],
   work: () => Promise<T>,
 ): Promise<T> {
-  if (manner === 'rebuild') database.run('PRAGMA foreign_keys = OFF')
+  if (mode === 'rebuild') database.run('PRAGMA foreign_keys = OFF')
   try {
-    if (manner === 'read') database.run('BEGIN')
+    if (mode === 'read') database.run('BEGIN')
     else await beginAlone(database)
     const result = await work()
-    database.run(manner === 'read' ? 'ROLLBACK' : 'COMMIT')
-    if (manner !== 'read') watch.committed()
+    database.run(mode === 'read' ? 'ROLLBACK' : 'COMMIT')
+    if (mode !== 'read') watch.committed()
     return result
   } catch (error) {
     watch.failed(error)

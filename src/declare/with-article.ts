@@ -9,7 +9,7 @@ const UNKNOWN =
 const VOWEL = /^(?:a|e(?!u)|i|o(?!ne$)|u(?!ni|se|sa|ti|rl)|hour|hono)/
 
 /** One Entity of a type in words: `a booking` for `bookings`, but `one of people` if the singular is unknown. */
-export function oneOf(type: string): string {
+export function withArticle(type: string): string {
   const words = type.split('_')
   const one = singularOf(words.pop() ?? '')
   if (one === undefined) return `one of ${type}`
@@ -18,8 +18,8 @@ export function oneOf(type: string): string {
 }
 
 /** `12 bookings`, `1 booking`, `1 of people`. */
-export function countOf(count: number, type: string): string {
-  return count === 1 ? oneOf(type).replace(/^(?:an?|one) /, '1 ') : `${count} ${type}`
+export function countInWords(count: number, type: string): string {
+  return count === 1 ? withArticle(type).replace(/^(?:an?|one) /, '1 ') : `${count} ${type}`
 }
 
 function singularOf(word: string): string | undefined {

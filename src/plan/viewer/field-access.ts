@@ -3,21 +3,21 @@ import { type EntityType, walk } from '../../declare/model.ts'
 import type { FieldAction } from '../../declare/rules.ts'
 import type { Viewer } from './viewer.ts'
 
-/** What a caller sees of one Entity: the result of each of `Sights.rules`. */
-export type Sight = readonly boolean[]
+/** What a caller sees of one Entity: the result of each of `FieldAccess.rules`. */
+export type RuleResults = readonly boolean[]
 
 /**
  * The rules that decide for each Entity which fields a caller sees, and so which fields a PUT replaces. A hidden field
  * is returned as `null`, so a `null` that they send back must not overwrite it.
  */
-export interface Sights {
+export interface FieldAccess {
   /** Each distinct rule once. The fields of an object share its rule. */
   readonly rules: readonly Expression[]
-  /** The rule of a field: its result for the Entity of `sight`, or the rule itself if there is none. */
-  may(action: FieldAction, path: string, sight?: Sight): Expression
+  /** The rule of a field: its result in `ruleResults`, or the rule itself if there is none. */
+  may(action: FieldAction, path: string, ruleResults?: RuleResults): Expression
 }
 
-export function sightsOf(type: EntityType, viewer: Viewer): Sights {
+export function fieldAccessOf(type: EntityType, viewer: Viewer): FieldAccess {
   const rules = new Map<string, Expression>()
   const places = new Map<string, number>()
   const add = (action: FieldAction, path: string): void => {
@@ -34,10 +34,10 @@ export function sightsOf(type: EntityType, viewer: Viewer): Sights {
   }
   return {
     rules: [...rules.values()],
-    may(action, path, sight) {
-      const place = sight === undefined ? undefined : places.get(`${action} ${path}`)
+    may(action, path, ruleResults) {
+      const place = ruleResults === undefined ? undefined : places.get(`${action} ${path}`)
       if (place === undefined) return viewer.mayField(type, path, action)
-      return sight?.[place] ? yes : no
+      return ruleResults?.[place] ? yes : no
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { countOf, oneOf } from './one-of.ts'
+import { countInWords, withArticle } from './with-article.ts'
 
 const singulars: Readonly<Record<string, string>> = {
   bookings: 'a booking',
@@ -49,14 +49,16 @@ const singulars: Readonly<Record<string, string>> = {
 }
 
 test('the singular of a regular plural, with its article; other names as they are', () => {
-  expect(Object.fromEntries(Object.keys(singulars).map((name) => [name, oneOf(name)]))).toEqual(singulars)
+  expect(Object.fromEntries(Object.keys(singulars).map((name) => [name, withArticle(name)]))).toEqual(
+    singulars,
+  )
 })
 
 test('a count with its noun', () => {
   expect([
-    countOf(12, 'bookings'),
-    countOf(1, 'bookings'),
-    countOf(1, 'orders'),
-    countOf(1, 'people'),
+    countInWords(12, 'bookings'),
+    countInWords(1, 'bookings'),
+    countInWords(1, 'orders'),
+    countInWords(1, 'people'),
   ]).toEqual(['12 bookings', '1 booking', '1 order', '1 of people'])
 })

@@ -4,7 +4,7 @@ import { budget } from '../../budget.ts'
  * How much each expansion may add to an answer. The budget is divided in advance, by the request and not by the data.
  * So an Entity is always expanded in the same way, whatever else is on the page.
  */
-export interface Allotment {
+export interface ExpansionBudget {
   /** The maximum number of Entities in each list; the first ones are shown. */
   readonly entities: number
   /** The maximum bytes of each list or single Entity, by the number of lists on the path to it. */
@@ -12,7 +12,7 @@ export interface Allotment {
 }
 
 /** Pages of up to this many Entities are not measured in advance. */
-export const UNWEIGHED = 50
+export const UNMEASURED_ENTITIES = 50
 
 /** The size of a request: its rows, its paths, and the most lists along one path. */
 interface ExpansionExtent {
@@ -22,8 +22,8 @@ interface ExpansionExtent {
 }
 
 /** Undefined if expansions cannot become large. */
-export function allotmentOf({ rows, paths, depth }: ExpansionExtent): Allotment | undefined {
-  if (depth === 0 && rows * (1 + paths) <= UNWEIGHED) return undefined
+export function expansionBudgetOf({ rows, paths, depth }: ExpansionExtent): ExpansionBudget | undefined {
+  if (depth === 0 && rows * (1 + paths) <= UNMEASURED_ENTITIES) return undefined
   const shares = rows * paths
   const entities = Math.max(1, Math.floor((budget.expandEntities / shares) ** (1 / Math.max(1, depth))))
   return {

@@ -7,7 +7,7 @@ import { bodyColumns } from '../tables/columns.ts'
  * Whether a declared index has the live rows in the order of a sort: apart from columns that have one value in the
  * whole list, the index has the keys of the sort, in the same or in all the opposite directions.
  */
-export function isServed(
+export function isServedByIndex(
   { indexes }: EntityType,
   sort: readonly IndexKey[],
   held: ReadonlySet<string>,
@@ -24,7 +24,7 @@ export function isServed(
 }
 
 /** The columns that have the same value in all rows of a list, because a condition compares them with `==`. */
-export function heldIn(conditions: readonly Expression[]): Set<string> {
+export function constantColumns(conditions: readonly Expression[]): Set<string> {
   const held = new Set<string>()
   const visit = (one: Expression): void => {
     if (one.op === 'and') for (const part of one.of) visit(part)
@@ -43,7 +43,7 @@ export function heldIn(conditions: readonly Expression[]): Set<string> {
 }
 
 /** The columns that are never null, for a viewer who sees them in every Entity. */
-export function neverEmpty(type: EntityType, always: (path: string) => boolean): ReadonlySet<string> {
+export function nonNullColumns(type: EntityType, always: (path: string) => boolean): ReadonlySet<string> {
   const fields = bodyColumns(type.fields).filter(
     ({ field, within }) => !field.optional && within === undefined && always(field.path),
   )

@@ -61,15 +61,15 @@ const server = await serve([...args, '--rate-limit', 'writes=off,reads=off', '--
 const headers = await login(server.url)
 
 /** The answer to a create, of one Entity or of a list. */
-interface Made {
+interface CreatedEntity {
   readonly id: number
   readonly data: readonly { readonly id: number }[]
 }
 
-async function send(method: string, path: string, body: unknown): Promise<Made> {
+async function send(method: string, path: string, body: unknown): Promise<CreatedEntity> {
   const response = await fetch(server.url + path, { method, headers, body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
-  return (await response.json()) as Made
+  return (await response.json()) as CreatedEntity
 }
 
 let [serial, countries] = [0, 0]

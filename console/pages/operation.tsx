@@ -182,7 +182,11 @@ function Linked({ name, ids, linked }: LinkedProps) {
             const operation = linked.get(id)
             return (
               <li key={id}>
-                {operation === undefined ? <OtherOperation id={id} /> : <Told operation={operation} />}
+                {operation === undefined ? (
+                  <OtherOperation id={id} />
+                ) : (
+                  <OperationLine operation={operation} />
+                )}
               </li>
             )
           })}
@@ -196,10 +200,10 @@ function OtherOperation({ id }: { readonly id: string }) {
   const { data } = useOperation(id)
   const texts = useTexts()
   if (data === undefined) return <Link href={`/operations/${id}`}>{texts.operations.operation}</Link>
-  return <Told operation={data} />
+  return <OperationLine operation={data} />
 }
 
-function Told({ operation }: { readonly operation: Operation }) {
+function OperationLine({ operation }: { readonly operation: Operation }) {
   return (
     <>
       <Link href={`/operations/${operation.id}`}>
@@ -225,7 +229,7 @@ function Effects({ operation: { id } }: { readonly operation: Operation }) {
       <ul className="linked">
         {effects.map((operation) => (
           <li key={operation.id}>
-            <Told operation={operation} />
+            <OperationLine operation={operation} />
           </li>
         ))}
       </ul>

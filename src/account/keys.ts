@@ -122,13 +122,13 @@ export class AccessKeys {
   }
 
   /** Records that a key is in use, once every few minutes. No request waits for it. */
-  see(id: number): void {
+  recordUse(id: number): void {
     const known = this.#used.get(id)
     if (known !== undefined && performance.now() - known < USED_MS) return
     if (this.#used.size >= KNOWN_MAX) this.#used.clear()
     this.#used.set(id, performance.now())
     // If this fails, the use is noted a few minutes later.
-    this.#store.write(this.#statements.see, { $id: id }).catch(() => {})
+    this.#store.write(this.#statements.recordUse, { $id: id }).catch(() => {})
   }
 }
 
@@ -142,7 +142,7 @@ interface KeyStatements {
   readonly change: readonly Step[]
   readonly end: Step
   readonly endAll: Step
-  readonly see: readonly Step[]
+  readonly recordUse: readonly Step[]
 }
 
 const columns = namedColumns({
@@ -197,7 +197,7 @@ function compileKeys(dialect: Dialect): KeyStatements {
     ],
     end: end(sql`"id" = ${param('$key', 'integer')}`),
     endAll: end(sql`"entity" = ${param('$keys_entity')} AND "entity_id" = ${param('$keys_of', 'integer')}`),
-    see: [step(dialect, 'see', 'any', used)],
+    recordUse: [step(dialect, 'see', 'any', used)],
   }
 }
 

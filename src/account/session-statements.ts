@@ -13,7 +13,7 @@ export interface SessionStatements {
   readonly endListed: readonly Step[]
   readonly endOthers: readonly Step[]
   readonly list: Statement
-  readonly see: readonly Step[]
+  readonly recordUse: readonly Step[]
   readonly clear: readonly Step[]
 }
 
@@ -62,7 +62,7 @@ export function compileSessions(dialect: Dialect): SessionStatements {
       dialect.placeholder,
       true,
     ),
-    see: [
+    recordUse: [
       any(
         sql`UPDATE ${LISTED} SET "seen_at" = ${clock} WHERE ${isIt} AND "seen_at" < ${shift(clock, -SEEN_MS)}`,
       ),

@@ -83,7 +83,7 @@ export class Sessions {
   async start(owner: SessionOwner, session: Session, how: SessionKind, visitor: Visitor): Promise<void> {
     const steps = [this.#lock(owner.entity), ...this.#statements.start]
     await this.#store.write(steps, this.#rowOf(owner, session, { how, visitor }))
-    this.#recordSeen(session.id)
+    this.#writeUse(session.id)
   }
 
   /** Replaces a token by the next one. False if it or its session has ended. Of many at once, one succeeds. */
@@ -150,14 +150,14 @@ export class Sessions {
    * Records that a session is in use, once every few minutes. No request waits for it. If it fails, the use is recorded
    * a few minutes later.
    */
-  see({ id }: Session): void {
+  recordUse({ id }: Session): void {
     const known = this.#seen.get(id)
     if (known !== undefined && performance.now() - known < SEEN_MS) return
-    this.#recordSeen(id)
-    this.#store.write(this.#statements.see, { $session: id }).catch(() => {})
+    this.#writeUse(id)
+    this.#store.write(this.#statements.recordUse, { $session: id }).catch(() => {})
   }
 
-  #recordSeen(session: string): void {
+  #writeUse(session: string): void {
     if (this.#seen.size >= KNOWN_MAX) this.#seen.clear()
     this.#seen.set(session, performance.now())
   }

@@ -27,7 +27,7 @@ export interface Call<Name extends string = string> {
   /** `Accept-Language`, or `null`. */
   readonly languages: string | null
   /** For a login: puts the digest of the account into the log. */
-  noteAccount(digest: string): void
+  recordAccount(digest: string): void
   /** `Takeback-Run` and `Takeback-Reason`; `null` if there is neither. Throws if one of them is malformed. */
   readonly note: Note | null
   /** `Idempotency-Key`, or `null`. */

@@ -66,7 +66,7 @@ export class InnerCall implements Call {
     return null
   }
 
-  noteAccount(): void {}
+  recordAccount(): void {}
 
   async signUp(): Promise<void> {}
 

@@ -295,7 +295,7 @@ function isWithinLimits(rule: string): boolean {
 }
 
 /** A caller, and the evaluator's view of the same caller. */
-interface Asking {
+interface TestCaller {
   readonly token: string | null
   readonly world: World
 }
@@ -349,7 +349,7 @@ onEveryStoreByHand('rules', (store) => {
     )
   })
 
-  async function check({ token, world }: Asking): Promise<void> {
+  async function check({ token, world }: TestCaller): Promise<void> {
     for (const [at, rule] of rules.entries()) {
       const type = `rows_${at}`
       const holds = compileCel(rule)

@@ -8,13 +8,13 @@ import { useSubmit } from '../../parts/use-submit.ts'
 import { useSignIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
 
-type Wanted = NonNullable<Model['sign_in']['first_admin']>
+type FirstAdminFields = NonNullable<Model['sign_in']['first_admin']>
 
 /** The token in the link that the terminal shows. It follows the `#`, so that it is not part of requests. */
 const TOKEN = /#first-admin=(.+)$/
 
 interface FirstAdminProps {
-  readonly wanted: Wanted
+  readonly wanted: FirstAdminFields
   /** Called if they would rather sign in with the account that the terminal shows. */
   onSignIn(): void
 }

@@ -13,7 +13,7 @@ import { takeText, takeTypes } from './login.ts'
 import { mailTask } from './mail-queue.ts'
 
 /** A request that asks for a mailed link, or has the token of one. */
-export type LinkRequest = Pick<Call, 'body' | 'address' | 'signal' | 'note' | 'noteAccount'>
+export type LinkRequest = Pick<Call, 'body' | 'address' | 'signal' | 'note' | 'recordAccount'>
 
 /**
  * Mails a link to the accounts with an e-mail. The answer and the work before it are the same for every e-mail: there
@@ -31,7 +31,7 @@ export async function mailByEmail(
   const types = takeTypes(context, body.user_type, errors)
   if (errors.size > 0) throw invalid(errors)
   const key = emailKey(email)
-  request.noteAccount(context.digestOf(key))
+  request.recordAccount(context.digestOf(key))
   await countMail(context, request.address, `${mail === 'reset' ? 'forgot' : mail} ${key}`, async () => {
     const mailed = types.filter(({ login }) => mail !== 'verify' || login?.verify === true)
     const tasks = await Promise.all(mailed.map(({ name }) => taskFor(context, mail, name, key)))
@@ -89,7 +89,7 @@ export interface Linked {
 /** Finds the account of a link. Throws if the link is not valid. Wrong tokens count as failed attempts. */
 export async function accountOfLink(
   context: Context,
-  request: Pick<LinkRequest, 'address' | 'noteAccount'>,
+  request: Pick<LinkRequest, 'address' | 'recordAccount'>,
   purposes: readonly LinkKind[],
   token: string,
 ): Promise<Linked> {
@@ -97,7 +97,7 @@ export async function accountOfLink(
   const attempt = { account: `link ${token}`, address, device: null, remembered: false }
   const passed = await context.throttle.attempt(attempt, () => findLinked(context, purposes, token))
   if (passed === undefined) throw new Failure('invalid_link')
-  request.noteAccount(context.digestOf(passed.found.key))
+  request.recordAccount(context.digestOf(passed.found.key))
   return passed.found
 }
 

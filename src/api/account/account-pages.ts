@@ -47,9 +47,9 @@ function passwordForm(html: AccountHtml, { kind, token, linked }: PasswordForm, 
 /** Reads the submitted form, and makes the request that the API would get. */
 async function formOf(call: Call): Promise<{ form: URLSearchParams; request: Omit<LinkRequest, 'body'> }> {
   const { address, signal } = call
-  const noteAccount = (digest: string) => call.noteAccount(digest)
+  const recordAccount = (digest: string) => call.recordAccount(digest)
   const form = new URLSearchParams(await new Response(call.bytes).text())
-  return { form, request: { address, signal, note: null, noteAccount } }
+  return { form, request: { address, signal, note: null, recordAccount } }
 }
 
 function tokenOf(call: Call): string {

@@ -49,7 +49,7 @@ async function countSignUp(context: Context, call: Call, { email }: { email?: un
   if (typeof email !== 'string') return
   const key = emailKey(email)
   const digest = context.digestOf(key)
-  call.noteAccount(digest)
+  call.recordAccount(digest)
   await countMail(context, `${call.address} ${digest}`, `sign-up ${key}`, async () => {})
 }
 

@@ -43,7 +43,7 @@ import { markingVerified } from './verified.ts'
 async function askForEmailChange(context: Context, caller: Caller, request: LoginRequest): Promise<Answer> {
   const self = await signedInUser(context, caller)
   const { plan, id } = self
-  request.noteAccount(context.digestOf(self.key))
+  request.recordAccount(context.digestOf(self.key))
   const errors: Errors = new Map()
   refuseOthers(request.body as object, ['email', 'password'], errors)
   const email = takeText(request.body as Record<string, unknown>, 'email', errors)

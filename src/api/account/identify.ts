@@ -98,7 +98,7 @@ export class Identities {
       const key = isKeyText(token) ? await this.#keys.find(token) : undefined
       const caller = key && (await this.#holderOf(key))
       if (key === undefined || caller === undefined) throw badToken()
-      this.#keys.see(key.id)
+      this.#keys.recordUse(key.id)
       keepKnown(this.#known, token, { caller, age, until: looked + reliedOnKeyMs(key) })
       return caller
     }
@@ -195,7 +195,7 @@ export class Identities {
     if (state === undefined) return undefined
     if (session !== undefined) {
       if (Number(state.epoch) !== session.epoch || state.ended !== null) return undefined
-      this.#sessions.see(session)
+      this.#sessions.recordUse(session)
     }
     const expiry = expiryOf(state)
     return {

@@ -18,7 +18,7 @@ import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
   const { email, password, code, types } = parseLogin(context, request.body as Record<string, unknown>, alias)
   const account = emailKey(email)
-  request.noteAccount(context.digestOf(account))
+  request.recordAccount(context.digestOf(account))
   const { address, device, signal } = request
   let unverified = false
   const attempts = types.map((type) => ({ account: loginAccount(type, account), address, device }))
@@ -48,7 +48,7 @@ export interface LoginRequest {
   /** The run and the reason of a write. */
   readonly note: Note | null
   /** Puts the digest of the account into the log. */
-  noteAccount(digest: string): void
+  recordAccount(digest: string): void
 }
 
 /** The user whose password it is, and whether it is that of an unverified sign-up. */

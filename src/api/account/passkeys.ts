@@ -120,11 +120,11 @@ export async function logInByPasskey(context: Context, call: Call): Promise<Answ
   if (errors.size > 0) throw invalid(errors)
   // A signature cannot be guessed. But verifying takes work, so whoever sends wrong ones must wait.
   const account = `passkey ${sent.id}`
-  call.noteAccount(context.digestOf(account))
+  call.recordAccount(context.digestOf(account))
   const attempt = { account, address: call.address, device: null, remembered: false }
   const passed = await context.throttle.attempt(attempt, () => ownerOfPasskey(context, sent))
   if (passed === undefined) throw new Failure('passkey_failed')
-  call.noteAccount(context.digestOf(passed.found.key))
+  call.recordAccount(context.digestOf(passed.found.key))
   return startSession(context, passed.found, 'passkey', call)
 }
 

@@ -114,7 +114,7 @@ export async function changePassword(
   request: LoginRequest,
 ): Promise<Answer> {
   const self = await signedInUser(context, caller)
-  request.noteAccount(context.digestOf(self.key))
+  request.recordAccount(context.digestOf(self.key))
   const { password, fresh, endsKeys } = parseChange(self, request.body as Record<string, unknown>)
   await refuseUnverified(context, self)
   await confirmPassword(context, self, password, request)

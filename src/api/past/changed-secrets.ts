@@ -31,6 +31,6 @@ export function* changedSecrets(
 }
 
 /** The secrets for an answer; left out if there are none. */
-export function toldSecrets(paths: readonly string[]): { secrets?: readonly string[] } {
+export function shownSecrets(paths: readonly string[]): { secrets?: readonly string[] } {
   return paths.length === 0 ? {} : { secrets: paths }
 }

@@ -16,7 +16,7 @@ import { notesOf } from '../notes.ts'
 import { perform } from '../perform.ts'
 import type { Query } from '../query.ts'
 import { limitOf } from '../read/list.ts'
-import { changedSecrets, toldSecrets } from './changed-secrets.ts'
+import { changedSecrets, shownSecrets } from './changed-secrets.ts'
 import { changeSchemas } from './past-schemas.ts'
 
 interface HistoryReading {
@@ -81,7 +81,7 @@ async function changesIn(
   return shown.flatMap((row, at) => [
     {
       ...versionChange(fields, upcaster, row, rows[at + 1]),
-      ...toldSecrets(ofVersion(Number(row.version))),
+      ...shownSecrets(ofVersion(Number(row.version))),
       ...told.get(String(row.operation)),
     },
     ...migratedOf(fields, upcaster, rows[at + 1], row),

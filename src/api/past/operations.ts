@@ -25,7 +25,7 @@ import { isRun, notesOf } from '../notes.ts'
 import { perform } from '../perform.ts'
 import { parseTime, type Query } from '../query.ts'
 import { limitOf } from '../read/list.ts'
-import { changedSecrets, toldSecrets } from './changed-secrets.ts'
+import { changedSecrets, shownSecrets } from './changed-secrets.ts'
 import { operationSchemas } from './past-schemas.ts'
 
 /** The kinds of changes. */
@@ -108,7 +108,7 @@ export async function operation(
       const knowledge = known.get(`${one.entity}/${one.id}`)
       const shownOne = shownChange(one, knowledge, context.upcasterOf(String(one.entity)))
       const paths = knowledge?.history ? secrets(String(one.entity), Number(one.id), Number(one.version)) : []
-      return { ...shownOne, ...toldSecrets(paths) }
+      return { ...shownOne, ...shownSecrets(paths) }
     }),
     next: Number(shown[0]?.picked ?? 0) > shown.length ? String(shown.at(-1)?.seq) : null,
   }

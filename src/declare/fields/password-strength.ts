@@ -5,7 +5,7 @@
  */
 export function strengthOf(password: string, own: readonly string[] = []): number {
   const text = fold(password).slice(0, LOOKED_AT)
-  const looked = lookAt(text, wordsFor(own))
+  const inspected = inspectText(text, wordsFor(own))
   const best = [0]
   for (let end = 1; end <= text.length; end++) best.push(Number.POSITIVE_INFINITY)
   for (let start = 0; start < text.length; start++) {
@@ -18,13 +18,13 @@ export function strengthOf(password: string, own: readonly string[] = []): numbe
     const again = againAt(text, start)
     for (let end = start + PIECE_MIN; end <= again; end++) reach(end, REPEATED)
     for (let end = start + PIECE_MIN; end <= Math.min(text.length, start + PIECE_MAX); end++)
-      reach(end, costOfPiece(looked, start, end, run))
+      reach(end, costOfPiece(inspected, start, end, run))
   }
   return best.at(-1) ?? 0
 }
 
 /** A text and its readings. Built once, since a text has hundreds of pieces. */
-interface Looked {
+interface InspectedText {
   readonly text: string
   readonly spelt: string
   readonly back: string
@@ -32,7 +32,7 @@ interface Looked {
   readonly words: Words
 }
 
-function lookAt(text: string, words: Words): Looked {
+function inspectText(text: string, words: Words): InspectedText {
   const back = [...text].reverse().join('')
   return { text, spelt: spell(text), back, speltBack: spell(back), words }
 }
@@ -69,18 +69,22 @@ function wordsFor(own: readonly string[]): Words {
   }
 }
 
-function costOfPiece(looked: Looked, start: number, end: number, run: number): number {
-  const piece = looked.text.slice(start, end)
+function costOfPiece(inspected: InspectedText, start: number, end: number, run: number): number {
+  const piece = inspected.text.slice(start, end)
   const length = Math.log2(piece.length)
   let cost = Number.POSITIVE_INFINITY
-  if (looked.text.indexOf(piece) + piece.length <= start) cost = REPEATED
+  if (inspected.text.indexOf(piece) + piece.length <= start) cost = REPEATED
   if (end <= run) cost = Math.min(cost, RUN + length)
-  if (piece.length >= WORD_MIN) cost = Math.min(cost, costOfWord(looked, start, end))
+  if (piece.length >= WORD_MIN) cost = Math.min(cost, costOfWord(inspected, start, end))
   return piece.length === 4 && /^(?:19|20)\d\d$/.test(piece) ? Math.min(cost, YEAR) : cost
 }
 
 /** The cost of a word, also reversed, or with digits and signs in place of letters. */
-function costOfWord({ text, spelt, back, speltBack, words }: Looked, start: number, end: number): number {
+function costOfWord(
+  { text, spelt, back, speltBack, words }: InspectedText,
+  start: number,
+  end: number,
+): number {
   const [from, to] = [text.length - end, text.length - start]
   const changed = Math.min(
     words.rankOf(back.slice(from, to)),

@@ -112,7 +112,7 @@ export class HttpCall implements Call {
     return this.#request.headers.get('user-agent')
   }
 
-  noteAccount(digest: string): void {
+  recordAccount(digest: string): void {
     this.#facts.account = digest
   }
 
@@ -135,7 +135,7 @@ export class HttpCall implements Call {
   }
 
   /** Notes for the log which tool was used, and its status. */
-  noteTool(name: string, status: number): void {
+  recordTool(name: string, status: number): void {
     this.#facts.tool = { name, status }
   }
 

@@ -47,11 +47,11 @@ function toolNamed(name: string, { ProtocolError, ProtocolErrorCode }: Package):
 async function useTool(context: Context, call: HttpCall, tool: Tool, given: unknown): Promise<ToolResult> {
   try {
     const result = await tool.run(new ToolUse(context, call), checked(tool, given))
-    call.noteTool(tool.name, 200)
+    call.recordTool(tool.name, 200)
     return result
   } catch (error) {
     const { status, body } = answerFailure(error, call.requestId, context.observer, context.explainsDenials)
-    call.noteTool(tool.name, status)
+    call.recordTool(tool.name, status)
     return errorOf(String(body))
   }
 }

@@ -75,8 +75,8 @@ class ToolCall implements Call {
     return null
   }
 
-  noteAccount(digest: string): void {
-    this.#outer.noteAccount(digest)
+  recordAccount(digest: string): void {
+    this.#outer.recordAccount(digest)
   }
 
   signUp(count: number): Promise<void> {

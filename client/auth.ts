@@ -184,9 +184,10 @@ export interface AuthClient<User, Client> {
   as(user: string, options?: CallOptions): Promise<Client>
 }
 
-/** Stores the token of an answer. */
+/** Stores the token of an answer. Live lists are read again with it, since it may be that of another user. */
 export async function keepSession(transport: Transport, { body, headers }: ApiResponse): Promise<never> {
   await transport.session.keep(body as SignedIn<never>, headers.get('takeback-device'))
+  transport.stream?.restart()
   return body as never
 }
 
@@ -207,6 +208,7 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     refresh: (options) => signIn('refresh')(undefined, options),
     async logout(options) {
       await post('logout')(undefined, options).finally(() => transport.session.drop())
+      transport.stream?.restart()
     },
     password: signIn('password'),
     forgot: post('password/forgot'),

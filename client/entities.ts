@@ -10,9 +10,7 @@ export type AnyHandle = Handle<Record<string, object>, string>
 
 /** With `id`, which the calls of an Entity need. */
 function withFields({ fields, ...options }: RequestOptions = {}, ...more: string[]): RequestOptions {
-  return fields === undefined
-    ? options
-    : { ...options, fields: [...new Set(['id', ...more, ...[fields].flat()])] }
+  return fields ? { ...options, fields: [...new Set(['id', ...more, ...[fields].flat()])] } : options
 }
 
 /** What an Entity can do that was returned. */

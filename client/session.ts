@@ -58,7 +58,7 @@ export class Session {
   async token(): Promise<string | undefined> {
     // By default, at the end of all time.
     const { token, refreshAt = 8e15 } = await this.#read()
-    if (token === undefined || Date.now() < refreshAt) return token
+    if (!token || Date.now() < refreshAt) return token
     this.#renewing ??= this.#renew(token).finally(() => {
       this.#renewing = undefined
     })

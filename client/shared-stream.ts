@@ -1,4 +1,4 @@
-import { ApiError, errorOf } from './errors.ts'
+import { errorOf } from './errors.ts'
 import { followFeed } from './feed.ts'
 import type { ListStream, StreamedList } from './streamed-list.ts'
 import { growing, pause, type Transport } from './transport.ts'
@@ -10,7 +10,7 @@ const AGAIN = 3
 
 /** Whether it would be answered in the same way again: not if the position is gone (410), and the list is read anew. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof ApiError && error.status < 500 && ![410, 429].includes(error.status)
+  return /^4(?!10|29)/.test((error as { readonly status: string } | undefined)?.status as string)
 }
 
 /** One stream for every hundred lists of a client: without HTTP/2, browsers have only six connections to a server. */
@@ -29,6 +29,10 @@ export class SharedStream implements ListStream {
     return () => {
       if (this.#lists.delete(list)) this.#reopen()
     }
+  }
+
+  restart(): void {
+    for (const list of this.#lists) list.fail()
   }
 
   #reopen(): void {

@@ -52,7 +52,7 @@ export interface ApiResponse {
 
 const LONGEST_PAUSE_MS = 10_000
 /** The server could not do it now, but may be able to soon. */
-const PASSING = [429, 502, 503, 504]
+const PASSING = /429|50[234]|busy/
 /** These are sent once: most of them answer a token or a secret, which the server does not keep. Invitations do not. */
 const SENT_ONCE = /^POST (auth\/(?!inv)|login\b)/
 
@@ -128,8 +128,9 @@ export class Transport {
         const error = errorOf(response.status, text)
         // A date, which some proxies send, counts as no time.
         wait = Number(response.headers.get('retry-after')) * 1000 || 0
-        const isPassing = PASSING.includes(error.status) || error.code === 'busy'
-        if (!isPassing || !mayRetry || wait > LONGEST_PAUSE_MS * 6) throw error
+        const isPassing = PASSING.test(error.status + error.code)
+        // If the server asks for more than a minute, the caller decides.
+        if (!isPassing || !mayRetry || wait > 60_000) throw error
       } catch (error) {
         if (error instanceof ApiError || !mayRetry || signal?.aborted) throw error
       }

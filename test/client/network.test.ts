@@ -253,6 +253,31 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     }
   })
 
+  test('a live list is read again when another user logs in', async () => {
+    const { password } = ADMIN
+    const emails = ['live.ada@example.com', 'live.ben@example.com']
+    for (const email of emails) await server.user('users', { email })
+    const api = connect<Hotel>(server.url)
+    const shown: string[][] = []
+    const errors: unknown[] = []
+    const onError = (error: unknown) => errors.push(error)
+    let stop = () => {}
+    for (const [at, email] of emails.entries()) {
+      await api.login({ email, password })
+      if (at === 0) stop = api.users.live({}, (all) => shown.push(all.map((user) => user.email)), { onError })
+      await eventually(() => shown.at(-1)?.join() === email)
+    }
+    // Changes come from the new user's view, too.
+    const { user } = await api.login({ email: emails[0] ?? '', password })
+    await eventually(() => shown.at(-1)?.join() === emails[0])
+    await api.users.update(user.id, { email: 'live.eve@example.com' })
+    await eventually(() => shown.at(-1)?.join() === 'live.eve@example.com')
+    await api.logout()
+    await eventually(() => errors.length > 0)
+    expect(errors).toMatchObject([{ status: 401 }])
+    stop()
+  })
+
   test('a live list is told of texts with any characters', async () => {
     const api = await withAdmin({})
     const shown: string[][] = []

@@ -12,6 +12,21 @@ export type PathOf<Type> = KeyOf<Type> | `${KeyOf<Type>}.${string}`
 /** A dot path, with a minus if descending: `-starts_at`. */
 export type SortOf<Type> = PathOf<Type> | `-${PathOf<Type>}`
 
+/** The names of the fields that are references. */
+type ReferenceKey<Type> = Type extends { readonly fields: infer Fields }
+  ? { [Name in keyof Fields]: Fields[Name] extends { readonly type: 'ref' } ? Name : never }[keyof Fields] &
+      string
+  : never
+
+/** A dot path within the Entity: of a reference, it has only the `id`. */
+type OwnPathOf<Type, Key extends string = Exclude<KeyOf<Type>, ReferenceKey<Type>>> =
+  | Key
+  | `${Key}.${string}`
+  | `${ReferenceKey<Type>}.id`
+
+/** What a list can be sorted by in the client. */
+export type OwnSortOf<Type> = OwnPathOf<Type> | `-${OwnPathOf<Type>}`
+
 // Expansions.
 
 /** The names of fields that are references, or may contain some. */

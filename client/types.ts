@@ -19,7 +19,7 @@ import type {
   SummaryItem,
   SummaryQuery,
 } from './answers.ts'
-import type { Answered, ExpandOf, KeyOf, PathOf, SortOf } from './shapes.ts'
+import type { Answered, ExpandOf, KeyOf, OwnSortOf, PathOf, SortOf } from './shapes.ts'
 import type { CallOptions } from './transport.ts'
 
 /** The calls of a client, typed from the declarations. Types only. */
@@ -53,8 +53,8 @@ export interface ListQuery<Type, Expand, Chosen>
 
 export interface LiveQuery<Type, Chosen> extends Pick<GetQuery<never, Chosen>, 'fields'> {
   readonly filter?: string
-  /** The client sorts: `null` first, texts by UTF-16 code units. Default: by `id`. */
-  readonly sort?: SortOf<Type> | readonly SortOf<Type>[]
+  /** The client sorts: `null` first, texts by UTF-16 code units. Default: by `id`. Rows have no fields of others. */
+  readonly sort?: OwnSortOf<Type> | readonly OwnSortOf<Type>[]
 }
 
 export interface LiveOptions {

@@ -75,6 +75,10 @@ export async function lists() {
     // @ts-expect-error: this field was not selected.
     all[0]?.beds
   })
+  api.bookings.live({ sort: ['room.id', '-starts_at'] }, () => {})
+  api.rooms.live({ sort: '-size.width' }, () => {})
+  // @ts-expect-error: a booking has no title of its room.
+  api.bookings.live({ sort: 'room.title' }, () => {})
 }
 
 export async function rest() {

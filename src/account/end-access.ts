@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/tables/schema.ts'
 import type { Metadata } from '../store/migration/metadata.ts'
 import type { StructureSession } from '../store/migration/structure.ts'
-import { count, id, type Sql, sql, word } from '../store/sql.ts'
+import { id, intLiteral, quoted, type Sql, sql } from '../store/sql.ts'
 import { INVITE, TAKEN_BACK } from './links.ts'
 
 /** How many sessions and mailed links were open before all of them were ended. */
@@ -54,7 +54,7 @@ const [SESSIONS, HANDOFFS, LINKS, KEYS] = [
 
 /** Ignores when tokens expire: the sessions may have got later ones since. */
 function openSessions(login: string): Sql {
-  return sql`${id(SESSIONS)} s WHERE s."entity" = ${word(login)}
+  return sql`${id(SESSIONS)} s WHERE s."entity" = ${quoted(login)}
     AND EXISTS (SELECT 1 FROM ${id(login)} u WHERE u."id" = s."entity_id" AND u.${id(TOKEN_EPOCH)} = s."epoch")
     AND NOT EXISTS (SELECT 1 FROM "takeback_ended_sessions" e WHERE e."session" = s."session")`
 }
@@ -64,7 +64,7 @@ function openSessions(login: string): Sql {
  * the same backup may be restored twice, so the step is random.
  */
 async function raiseEpochs({ session }: StructureSession, login: string): Promise<void> {
-  const by = count(randomInt(2 ** 32, 2 ** 40))
+  const by = intLiteral(randomInt(2 ** 32, 2 ** 40))
   await session.run(sql`UPDATE ${id(login)} SET ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + ${by}`)
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { compile, param, type Statement, sql, word } from '../store/sql.ts'
+import { compile, param, quoted, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
 const META = sql`"takeback_meta"`
-const KEY = word('first admin')
+const KEY = quoted('first admin')
 /** The value once somebody uses the account of the first admin, or has created it. */
 const MADE = 'made'
 
@@ -30,7 +30,7 @@ export class FirstAdminOffers {
 
   constructor(store: Store) {
     const { dialect } = store
-    const made = word(MADE)
+    const made = quoted(MADE)
     const insert = sql`INSERT INTO ${META} ("key", "value")`
     const set = sql`UPDATE ${META} SET "value" = ${made} WHERE "key" = ${KEY}`
     this.#store = store

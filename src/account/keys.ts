@@ -2,7 +2,7 @@ import { budget } from '../budget.ts'
 import type { KeyLimits, KeyRights } from '../plan/viewer/key-scope.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { compile, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { keyDigest, newKey } from './key-text.ts'
@@ -210,7 +210,7 @@ function makeStep(dialect: Dialect): Step {
     sql`INSERT INTO "takeback_keys" ("entity", "entity_id", "name", "digest", "can", "limits", "agent", "created_at", "expires_at")
       SELECT ${param('$entity')}, ${param('$owner', 'integer')}, ${param('$name')}, ${param('$digest')}, ${param('$can')}, ${param('$limits')},
         ${param('$agent', 'integer')}, ${dialect.clock}, ${expires}
-      WHERE (SELECT count(*) FROM "takeback_keys" WHERE ${isOwned}) < ${count(budget.keysPerUser)} RETURNING "id"`,
+      WHERE (SELECT count(*) FROM "takeback_keys" WHERE ${isOwned}) < ${intLiteral(budget.keysPerUser)} RETURNING "id"`,
   )
 }
 

@@ -4,7 +4,7 @@ import { SKEW_MS } from '../clock.ts'
 import type { LinkKind } from '../declare/mail.ts'
 import type { Bound, Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { compile, param, quoted, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { accountLock, ownerLock } from './owner-lock.ts'
@@ -22,7 +22,7 @@ const lifetimes: Readonly<Record<LinkKind, number>> = {
 }
 
 /** Expired invitations are kept, so that they can be sent again. */
-export const INVITE = word('invite' satisfies LinkKind)
+export const INVITE = quoted('invite' satisfies LinkKind)
 
 /** The step that uses up a link. If it refuses a transaction, the link is no longer valid. */
 export const LINK = 'link'
@@ -70,7 +70,7 @@ const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose'
 const isOfAccount = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')}`
 const isHeld = sql`${isOfAccount} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
 /** The purpose of a link that has taken back a change. It is kept as long as a new one would be valid. */
-export const TAKEN_BACK = word('reverted')
+export const TAKEN_BACK = quoted('reverted')
 
 /**
  * Links in mails. The database stores only digests of their tokens. An account has one link for each purpose and slot:

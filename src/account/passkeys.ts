@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { compile, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { ownerLock } from './owner-lock.ts'
@@ -167,7 +167,7 @@ function compilePasskeys(dialect: Dialect): PasskeyStatements {
     add: [
       some(sql`INSERT INTO ${PASSKEYS} ("entity", "entity_id", "name", "credential", "public_key", "counter", "created_at")
         SELECT ${param('$entity')}, ${param('$id')}, ${param('$name')}, ${param('$credential')}, ${param('$key')}, ${counter}, ${clock}
-        WHERE (SELECT count(*) FROM ${PASSKEYS} WHERE ${isOwned}) < ${count(budget.passkeys)}
+        WHERE (SELECT count(*) FROM ${PASSKEYS} WHERE ${isOwned}) < ${intLiteral(budget.passkeys)}
         ON CONFLICT ("credential") DO NOTHING`),
     ],
     // Many authenticators do not count uses: their counter stays 0.

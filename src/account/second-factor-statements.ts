@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { compile, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
 /** The statements of second factors. */
@@ -67,7 +67,7 @@ export function compileFactors(dialect: Dialect): FactorStatements {
     ],
     use: [
       some(sql`UPDATE ${FACTORS} SET "last_step" = ${at}
-        WHERE ${isOwned} AND ${isSet} AND ("last_step" < ${at} OR "last_step" > ${at} + ${count(STEPS_AHEAD)})`),
+        WHERE ${isOwned} AND ${isSet} AND ("last_step" < ${at} OR "last_step" > ${at} + ${intLiteral(STEPS_AHEAD)})`),
     ],
     recover: [some(sql`DELETE FROM ${CODES} WHERE ${isOwned} AND "digest" = ${param('$digest')}`)],
     renewCodes: [
@@ -85,7 +85,7 @@ function compileReseal(dialect: Dialect): Pick<FactorStatements, 'after' | 'rese
   return {
     after: compile(
       sql`SELECT ${sealedColumns.sql} FROM ${FACTORS} WHERE ("entity", "entity_id") > (${param('$entity')}, ${param('$id')})
-        ORDER BY "entity", "entity_id" LIMIT ${count(budget.stepEntities)}`,
+        ORDER BY "entity", "entity_id" LIMIT ${intLiteral(budget.stepEntities)}`,
       dialect.placeholder,
       true,
     ),

@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { compile, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
 /** The statements for listed and for ended sessions. */
@@ -58,7 +58,7 @@ export function compileSessions(dialect: Dialect): SessionStatements {
     list: compile(
       sql`SELECT ${sessionColumns.sql} FROM ${LISTED} s WHERE ${isOwned} AND ${isEpoch} AND s."expires_at" > ${clock}
         AND NOT EXISTS (SELECT 1 FROM ${ENDED} e WHERE e."session" = s."session")
-        ORDER BY s."started_at" DESC, s."seen_at" DESC, s."session" LIMIT ${count(budget.pageEntities)}`,
+        ORDER BY s."started_at" DESC, s."seen_at" DESC, s."session" LIMIT ${intLiteral(budget.pageEntities)}`,
       dialect.placeholder,
       true,
     ),

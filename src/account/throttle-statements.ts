@@ -2,7 +2,7 @@ import { budget } from '../budget.ts'
 import { SKEW_MS } from '../clock.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { lockMutexes } from '../store/mutex.ts'
-import { compile, count, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { compile, intLiteral, param, quoted, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
 /** The statements of the throttle. Times use `dialect.clock`, except known places, which use service time. */
@@ -53,7 +53,7 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
   const lock = dialect.lock === undefined ? [] : [lockMutexes(mutexes, dialect.lock.toChange)]
   const withdraw = sql`DELETE FROM "takeback_attempts" WHERE ${mine}`
   const end = (outcome: 'ok' | 'failed' | 'beside') =>
-    sql`UPDATE "takeback_attempts" SET "outcome" = ${word(outcome)} WHERE ${mine}`
+    sql`UPDATE "takeback_attempts" SET "outcome" = ${quoted(outcome)} WHERE ${mine}`
   return {
     known: compile(
       sql`SELECT "place" FROM "takeback_known_places" WHERE ${account} AND "place" IN (${param('$place')}, ${param('$device')}) AND "at" > ${time('$old')}`,
@@ -101,7 +101,7 @@ function counts({ clock, shift }: Dialect): Sql {
     sql`("outcome" IN (${outcomes}) OR ("outcome" = 'pending' AND "at" < ${stale}))`
   const pending = sql`("outcome" = 'pending' AND "at" >= ${stale} AND "id" <> ${param('$attempt')})`
   const of = (name: string, which: Sql, failed = failedIn(sql`'failed', 'beside'`)) =>
-    sql`SELECT ${word(name)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END),
+    sql`SELECT ${quoted(name)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END),
       min(CASE WHEN ${failed} THEN "at" END), max(CASE WHEN ${failed} THEN "at" END)
       FROM "takeback_attempts" WHERE ${which}`
   const minute = sql`"at" > ${shift(clock, -MINUTE)}`
@@ -120,7 +120,7 @@ const upsertPlace = (place: string) =>
     ON CONFLICT ("account", "place") DO UPDATE SET "at" = excluded."at"`
 
 const forgetPlaces = sql`DELETE FROM "takeback_known_places" WHERE ${account} AND "place" NOT IN
-    (SELECT "place" FROM "takeback_known_places" WHERE ${account} ORDER BY "at" DESC, "place" LIMIT ${count(budget.knownPlaces)})`
+    (SELECT "place" FROM "takeback_known_places" WHERE ${account} ORDER BY "at" DESC, "place" LIMIT ${intLiteral(budget.knownPlaces)})`
 
 const rememberPlaces = [
   sql`DELETE FROM "takeback_known_places" WHERE "at" < ${time('$old')}`,
@@ -135,6 +135,6 @@ function give({ clock, shift }: Dialect): Sql[] {
     sql`DELETE FROM "takeback_waits" WHERE ${account} AND ${address}`,
     sql`INSERT INTO "takeback_waits" ("account", "address", "until")
       SELECT ${param('$account')}, ${param('$address')}, ${time('$until')}
-      WHERE (SELECT count(*) FROM "takeback_waits" WHERE ${account}) < ${count(budget.loginWaits)}`,
+      WHERE (SELECT count(*) FROM "takeback_waits" WHERE ${account}) < ${intLiteral(budget.loginWaits)}`,
   ]
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
-import { compile, count, id, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { compile, id, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { ownerLock } from './owner-lock.ts'
@@ -41,7 +41,7 @@ export class VerifiedAddresses {
     )
     this.#findProved = compile(
       sql`SELECT 1 FROM "takeback_verified" v WHERE v."entity" = ${param('$verified_entity')} AND v."entity_id" = ${param('$verified_id', 'integer')} AND v."digest" = ${param('$verified')}
-        AND v."at" > (SELECT s."at" FROM "takeback_verified" s WHERE s."entity" = v."entity" AND s."entity_id" = ${count(SINCE)})`,
+        AND v."at" > (SELECT s."at" FROM "takeback_verified" s WHERE s."entity" = v."entity" AND s."entity_id" = ${intLiteral(SINCE)})`,
       dialect.placeholder,
     )
     this.#mark = step(
@@ -90,7 +90,7 @@ export class VerifiedAddresses {
     const since = verifiedParams({ entity, id: SINCE, key: '' })
     if ((await this.#store.read(this.#find, since)).length > 0) return
     const page = compile(
-      sql`SELECT "id", ${id(EMAIL_KEY)} FROM ${id(entity)} WHERE "id" > ${param('$after', 'integer')} ORDER BY "id" LIMIT ${count(PAGE)}`,
+      sql`SELECT "id", ${id(EMAIL_KEY)} FROM ${id(entity)} WHERE "id" > ${param('$after', 'integer')} ORDER BY "id" LIMIT ${intLiteral(PAGE)}`,
       this.#store.dialect.placeholder,
     )
     const markAll = compileMarkAll(this.#store.dialect, entity)
@@ -135,7 +135,7 @@ function compileMarkAll(dialect: Dialect, entity: string): Step {
     'any',
     sql`INSERT INTO "takeback_verified" ("entity", "entity_id", "digest", "at")
       SELECT ${param('$verified_entity')}, r."id", r."digest", ${param('$verified_at', 'datetime')} FROM ${rows} r
-      WHERE NOT EXISTS (SELECT 1 FROM "takeback_verified" s WHERE s."entity" = ${param('$verified_entity')} AND s."entity_id" = ${count(SINCE)})
+      WHERE NOT EXISTS (SELECT 1 FROM "takeback_verified" s WHERE s."entity" = ${param('$verified_entity')} AND s."entity_id" = ${intLiteral(SINCE)})
         AND EXISTS (SELECT 1 FROM ${id(entity)} u WHERE u."id" = r."id")
       ON CONFLICT DO NOTHING`,
   )

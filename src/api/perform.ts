@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
-import { type Act, type Effect, NOTHING, type Run, type StoreRequest, type Work } from '../store/act.ts'
+import { type Act, type Effect, NOTHING, type Run, type StoreAct, type StoreRequest } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Outcome, Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -157,7 +157,7 @@ class TransactionRun {
   }
 
   /** Passes requests on to the Store. Ends before the first write if results are missing: it would only use up ids. */
-  *run<T>(act: Act<T>): Work<T> {
+  *run<T>(act: Act<T>): StoreAct<T> {
     let next = act.next()
     let writes = false
     while (!next.done) {

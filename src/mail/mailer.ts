@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { budget } from '../budget.ts'
 import type { MailText } from '../declare/mail.ts'
 import type { Observer } from '../observe/observer.ts'
-import { Hopeless } from '../work/job.ts'
+import { PermanentFailure } from '../work/job.ts'
 
 export interface MailSettings {
   readonly smtp: URL | undefined
@@ -55,7 +55,9 @@ export class Mailer {
       })
       return message
     } catch (error) {
-      throw isRefused(error) ? new Hopeless(`The mail server refuses it: ${(error as Error).message}`) : error
+      throw isRefused(error)
+        ? new PermanentFailure(`The mail server refuses it: ${(error as Error).message}`)
+        : error
     } finally {
       transport.close()
     }

@@ -31,7 +31,7 @@ export type Run = (signal?: AbortSignal) => Promise<string>
 export type Act<T> = Generator<StoreRequest | Effect, T, Outcome>
 
 /** An Act without effects, as a Store runs it. */
-export type Work<T> = Generator<StoreRequest, T, Outcome>
+export type StoreAct<T> = Generator<StoreRequest, T, Outcome>
 
 export function* read(statement: Statement, params: Params): Act<readonly Row[]> {
   const { rows } = yield { kind: 'read', statement, params }

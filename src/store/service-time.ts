@@ -1,10 +1,10 @@
 import { SERVED } from './migration/metadata.ts'
-import { compile, param, sql, word } from './sql.ts'
+import { compile, param, quoted, sql } from './sql.ts'
 import { type Step, step } from './step.ts'
 import type { Store } from './store.ts'
 
 const META = sql`"takeback_meta"`
-const KEY = word(SERVED)
+const KEY = quoted(SERVED)
 /** Less than this is not worth a write. */
 const LITTLE_MS = 60_000
 

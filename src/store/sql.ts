@@ -62,11 +62,11 @@ export function id(name: string): Sql {
 }
 
 /** A constant from the Model, such as the name of an Entity type, as an SQL text. */
-export function word(text: string): Sql {
+export function quoted(text: string): Sql {
   return { parts: [`'${text.replaceAll("'", "''")}'`] }
 }
 
-export function count(value: number): Sql {
+export function intLiteral(value: number): Sql {
   return { parts: [String(Math.trunc(value))] }
 }
 

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../maybe-promise.ts'
-import type { Work } from './act.ts'
+import type { StoreAct } from './act.ts'
 import type { Dialect, Params, Row } from './dialect.ts'
 import type { Structure } from './migration/structure.ts'
 import type { SlowStatements } from './slow-statements.ts'
@@ -32,7 +32,7 @@ export interface Store {
    * work goes on. If the work throws, nothing is kept. It may be made and run more than once. The signal is that of
    * `write`.
    */
-  transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T>
+  transact<T>(make: () => StoreAct<T>, signal?: AbortSignal): Promise<T>
   /**
    * The number up to which no more changes will be added to the journal, given that `last` is in it: `last`, or less
    * while others are writing. Numbers are given before commits, which may come in another order. Undefined if it is not

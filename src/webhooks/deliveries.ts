@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, count, id, param, type Statement, sql } from '../store/sql.ts'
+import { compile, id, intLiteral, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import type { DeliveryOutcome } from './send.ts'
@@ -75,7 +75,7 @@ export class Deliveries {
 
 function addition(dialect: Dialect): readonly Step[] {
   const webhook = param('$webhook')
-  const last = sql`SELECT d."id" FROM ${DELIVERIES} d WHERE d."webhook" = ${webhook} ORDER BY d."id" DESC LIMIT 1 OFFSET ${count(budget.webhookDeliveries - 1)}`
+  const last = sql`SELECT d."id" FROM ${DELIVERIES} d WHERE d."webhook" = ${webhook} ORDER BY d."id" DESC LIMIT 1 OFFSET ${intLiteral(budget.webhookDeliveries - 1)}`
   return [
     step(
       dialect,

@@ -1,7 +1,7 @@
 import { isStorable } from '../declare/fields/text.ts'
 import type { Webhook } from '../declare/model.ts'
 import { Follower, type Following } from '../live/follower.ts'
-import { Hopeless } from '../work/job.ts'
+import { PermanentFailure } from '../work/job.ts'
 import { type Queue, type TaskJob, taskParams } from '../work/queues.ts'
 import { Deliveries, type DeliveryState } from './deliveries.ts'
 import { messagesOf } from './parts.ts'
@@ -80,7 +80,7 @@ export class Webhooks {
       const { status, error } = delivery
       const about = { webhook: webhook.name, operation: message.id, attempt: job.attempt }
       await this.#deliveries.add(job.store, about, delivery)
-      if (status === GONE) throw new Hopeless(`${shownUrl(webhook)} ${error}`)
+      if (status === GONE) throw new PermanentFailure(`${shownUrl(webhook)} ${error}`)
       if (error !== null) throw new Error(`${shownUrl(webhook)} ${error}`)
     }
   }

@@ -1,4 +1,4 @@
-import type { Work } from '../store/act.ts'
+import type { StoreAct } from '../store/act.ts'
 import { type Taken, type TaskStatements, takenOf, taskKey } from './task-statements.ts'
 
 export interface Claimed {
@@ -24,7 +24,7 @@ interface Candidate {
 export function* claim(
   statements: TaskStatements,
   { queue, most, me }: { queue: string; most: number; me: string },
-): Work<Claimed> {
+): StoreAct<Claimed> {
   const params = { $queue: queue, $most: Math.max(most, CANDIDATES) }
   const found = yield { kind: 'read', statement: statements.candidates, params }
   const candidates = found.rows.map(([id, key]): Candidate => ({ id: Number(id), key: taskKey(key) }))
@@ -38,7 +38,11 @@ export function* claim(
   return { taken, parked: blocked.length }
 }
 
-function* take(statements: TaskStatements, tasks: readonly Candidate[], me: string): Work<readonly Taken[]> {
+function* take(
+  statements: TaskStatements,
+  tasks: readonly Candidate[],
+  me: string,
+): StoreAct<readonly Taken[]> {
   if (tasks.length === 0) return []
   const params = { $ids: idsOf(tasks), $lease_holder: me }
   const { rows } = yield { kind: 'write', steps: statements.take, params }
@@ -51,7 +55,7 @@ function* headsOf(
   statements: TaskStatements,
   queue: string,
   candidates: readonly Candidate[],
-): Work<ReadonlyMap<string, number>> {
+): StoreAct<ReadonlyMap<string, number>> {
   const keys = [...new Set(candidates.flatMap(({ key }) => key ?? []))]
   if (keys.length === 0) return new Map()
   const $keys = JSON.stringify(keys.map((key) => [key]))

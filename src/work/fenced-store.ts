@@ -1,4 +1,4 @@
-import type { Work } from '../store/act.ts'
+import type { StoreAct } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -32,8 +32,8 @@ export function fencedStore(store: Store, { step, params: fence, lost }: Fence):
       if (!outcome.done && outcome.step === step.name) throw lost()
       return outcome
     },
-    transact<T>(make: () => Work<T>, signal?: AbortSignal) {
-      const fenced = function* (): Work<T> {
+    transact<T>(make: () => StoreAct<T>, signal?: AbortSignal) {
+      const fenced = function* (): StoreAct<T> {
         const { rows } = yield { kind: 'read', statement: step.statement, params: { ...fence } }
         if (rows.length === 0) throw lost()
         return yield* make()

@@ -37,10 +37,10 @@ export class Interrupted extends Error {
 export class Postponed extends Error {}
 
 /** Thrown by a task that no retry can help. The task is set aside at once. */
-export class Hopeless extends Error {}
+export class PermanentFailure extends Error {}
 
 /** Throws if the Entity type of a task was dropped. */
 export function refuseDropped(entity: string): void {
   const name = nameBeforeDrop(entity)
-  if (name !== undefined) throw new Hopeless(droppedReason(name))
+  if (name !== undefined) throw new PermanentFailure(droppedReason(name))
 }

@@ -32,7 +32,7 @@ export interface LeaseTable {
 }
 
 /** The work on a row that was just taken. */
-export interface Piece {
+export interface LeasedWork {
   /** The name, for people. */
   readonly name: string
   readonly key: string | number
@@ -40,7 +40,7 @@ export interface Piece {
   readonly fence: number
   run(lease: Lease): Promise<void>
   /** Records the outcome and ends the lease; false if the lease was lost. `error` is undefined after a success. */
-  putDown(lease: Lease, error: unknown): Promise<boolean>
+  finish(lease: Lease, error: unknown): Promise<boolean>
 }
 
 /** The right of this instance to work on one row. */
@@ -55,7 +55,11 @@ export class Lease implements Job {
   readonly #abort = new AbortController()
   readonly #lost = new AbortController()
 
-  constructor({ store, observer, me }: Instance, { fence: step }: LeaseTable, { name, key, fence }: Piece) {
+  constructor(
+    { store, observer, me }: Instance,
+    { fence: step }: LeaseTable,
+    { name, key, fence }: LeasedWork,
+  ) {
     this.params = { $lease_key: key, $lease_fence: fence, $lease_holder: me }
     this.#name = name
     this.#observer = observer
@@ -110,7 +114,7 @@ export class Leases {
   }
 
   /** Runs the work on a row that was just taken. Never rejects: failures are recorded and emitted. */
-  work(piece: Piece): Promise<void> {
+  work(piece: LeasedWork): Promise<void> {
     const lease = new Lease(this.#instance, this.#table, piece)
     if (this.#stopped) lease.interrupt()
     this.#hold(piece, lease)
@@ -122,27 +126,27 @@ export class Leases {
     return running
   }
 
-  async #work(piece: Piece, lease: Lease): Promise<void> {
+  async #work(piece: LeasedWork, lease: Lease): Promise<void> {
     const { store, observer } = this.#instance
     try {
       const error = await attempt(piece, lease)
       this.#drop(piece, lease)
       if (lease.isLost) return
       if (error instanceof Interrupted) await store.write(this.#table.release, lease.params)
-      else if (!(await piece.putDown(lease, error))) lease.lose()
+      else if (!(await piece.finish(lease, error))) lease.lose()
     } catch (error) {
       // The outcome could not be recorded: the work starts again when the lease has expired.
       if (!this.#stopped) observer.emit({ kind: 'work_failed', work: piece.name, error })
     }
   }
 
-  #hold({ key, fence }: Piece, lease: Lease): void {
+  #hold({ key, fence }: LeasedWork, lease: Lease): void {
     this.#held.set(String(key), { lease, fence })
     this.#timer ??= setInterval(() => this.#renew(), this.#instance.leaseMs / budget.leaseRenewals)
     this.#timer.unref()
   }
 
-  #drop({ key }: Piece, lease: Lease): void {
+  #drop({ key }: LeasedWork, lease: Lease): void {
     if (this.#held.get(String(key))?.lease === lease) this.#held.delete(String(key))
     if (this.#held.size > 0) return
     clearInterval(this.#timer)
@@ -190,7 +194,7 @@ export class Leases {
 }
 
 /** Runs the work; returns its error, or undefined after a success. */
-async function attempt(piece: Piece, lease: Lease): Promise<unknown> {
+async function attempt(piece: LeasedWork, lease: Lease): Promise<unknown> {
   try {
     lease.signal.throwIfAborted()
     await piece.run(lease)

@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { id, join, sql, word } from '../store/sql.ts'
+import { id, join, quoted, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
 const TASKS = id('takeback_tasks')
@@ -19,7 +19,7 @@ export function compileOrphans(dialect: Dialect, handled: readonly string[]): re
   const left = LEAVING.filter((name) => !handled.includes(name))
   if (left.length === 0) return []
   const { clock, shift } = dialect
-  const waits = sql`"holder" IS NULL AND "aside_at" IS NULL AND "queue" IN (${join(left.map(word))})`
+  const waits = sql`"holder" IS NULL AND "aside_at" IS NULL AND "queue" IN (${join(left.map(quoted))})`
   const isFirst = sql`NOT EXISTS (SELECT 1 FROM ${TASKS} b WHERE b."queue" = ${TASKS}."queue" AND b."key" = ${TASKS}."key"
     AND b."id" < ${TASKS}."id" AND b."aside_at" IS NULL)`
   return [
@@ -33,7 +33,7 @@ export function compileOrphans(dialect: Dialect, handled: readonly string[]): re
       dialect,
       'orphans',
       'any',
-      sql`UPDATE ${TASKS} SET "aside_at" = ${clock}, "next_at" = NULL, "error" = ${word(ORPHANED)}
+      sql`UPDATE ${TASKS} SET "aside_at" = ${clock}, "next_at" = NULL, "error" = ${quoted(ORPHANED)}
         WHERE ${waits} AND "next_at" < ${shift(clock, -budget.cursorIdleMs)} RETURNING "id", "queue", "key", "attempts"`,
     ),
   ]

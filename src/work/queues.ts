@@ -3,7 +3,7 @@ import type { Params } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Step } from '../store/step.ts'
 import { claim } from './claim.ts'
-import { Hopeless, type Job } from './job.ts'
+import { type Job, PermanentFailure } from './job.ts'
 import { type Instance, type Lease, Leases } from './leases.ts'
 import { compileOrphans, ORPHANED } from './orphans.ts'
 import { clockTime, reasonOf, textOfTime } from './record.ts'
@@ -162,14 +162,14 @@ export class Queues {
           if (attempts > budget.taskAttempts) throw new Error('It was started too often and never finished.')
           await queue.run(jobOf(task, lease))
         },
-        putDown: (lease, error) => this.#putDown(queue, task, lease, error),
+        finish: (lease, error) => this.#finish(queue, task, lease, error),
       })
       .finally(() => {
         active.running--
       })
   }
 
-  async #putDown(queue: Queue, task: Taken, lease: Lease, error: unknown): Promise<boolean> {
+  async #finish(queue: Queue, task: Taken, lease: Lease, error: unknown): Promise<boolean> {
     const { store, observer } = this.#instance
     const { id, key, attempts, clock } = task
     const ms = performance.now() - lease.began
@@ -181,7 +181,7 @@ export class Queues {
     }
     const failure = { queue: queue.name, id, key, attempts, error }
     params.$error = reasonOf(error)
-    if (attempts >= budget.taskAttempts || error instanceof Hopeless) {
+    if (attempts >= budget.taskAttempts || error instanceof PermanentFailure) {
       const { done } = await store.write(this.#statements.setAside, params)
       if (done) observer.emit({ kind: 'task_set_aside', ...failure })
       return done

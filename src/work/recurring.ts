@@ -92,12 +92,12 @@ export class Timetable {
         run: async (lease) => {
           await work.run(lease)
         },
-        putDown: (lease, error) => this.#putDown(work, { ...run, lease, error }),
+        finish: (lease, error) => this.#finish(work, { ...run, lease, error }),
       })
       .finally(() => this.#running.delete(name))
   }
 
-  async #putDown(
+  async #finish(
     work: Recurring,
     {
       clock,

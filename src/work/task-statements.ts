@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Dialect, Row } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { compile, id, intLiteral, join, param, quoted, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { LeaseTable } from './leases.ts'
 import { clockTime } from './record.ts'
@@ -273,7 +273,7 @@ function compileLooks(
             sql`SELECT '', ${clock}`,
             ...queues.map(
               (queue) =>
-                sql`SELECT ${word(queue)}, (SELECT t."next_at" FROM ${TASKS} t WHERE t."queue" = ${word(queue)} AND t."next_at" IS NOT NULL ORDER BY t."next_at" LIMIT 1)`,
+                sql`SELECT ${quoted(queue)}, (SELECT t."next_at" FROM ${TASKS} t WHERE t."queue" = ${quoted(queue)} AND t."next_at" IS NOT NULL ORDER BY t."next_at" LIMIT 1)`,
             ),
           ],
           sql` UNION ALL `,
@@ -291,7 +291,7 @@ function compileLooks(
       placeholder,
     ),
     ahead: compile(
-      sql`SELECT count(*) FROM (SELECT 1 FROM ${TASKS} WHERE "queue" = ${param('$queue')} AND "aside_at" IS NULL LIMIT ${count(budget.followedTasks)}) t`,
+      sql`SELECT count(*) FROM (SELECT 1 FROM ${TASKS} WHERE "queue" = ${param('$queue')} AND "aside_at" IS NULL LIMIT ${intLiteral(budget.followedTasks)}) t`,
       placeholder,
     ),
     state: compile(
@@ -302,7 +302,7 @@ function compileLooks(
     ),
     aside: compile(
       sql`SELECT "id", "queue", "key", "aside_at", "attempts", "error" FROM ${TASKS} WHERE "aside_at" IS NOT NULL
-        ORDER BY "aside_at" DESC, "id" DESC LIMIT ${count(budget.namedTasks)}`,
+        ORDER BY "aside_at" DESC, "id" DESC LIMIT ${intLiteral(budget.namedTasks)}`,
       placeholder,
     ),
   }

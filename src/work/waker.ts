@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Store } from '../store/store.ts'
 
-/** How often to check for commits of other processes, if the database has no notices. */
+/** How often to check for commits of other processes, if the database has no notifications. */
 const GLANCE_MS = 50
 
 /** How many times longer than they work the followers rest. */

@@ -13,7 +13,7 @@ import { readMetadata, writeMetaValue } from '../../src/store/migration/metadata
 import { openStore } from '../../src/store/open.ts'
 import { FORMAT } from '../../src/store/own.ts'
 import { createOwnTables } from '../../src/store/own-ddl.ts'
-import { count, sql, word } from '../../src/store/sql.ts'
+import { intLiteral, quoted, sql } from '../../src/store/sql.ts'
 import { entity, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
@@ -143,7 +143,7 @@ onEveryStoreByHand('an incarnation', (store) => {
         for (let at = 1; at <= 5; at++)
           await session.run(
             sql`INSERT INTO "takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")
-              VALUES ('0000', ${word(new Date().toISOString())}, 'admins', 1, 'notes', ${count(at)}, 1, 'create', '{}')`,
+              VALUES ('0000', ${quoted(new Date().toISOString())}, 'admins', 1, 'notes', ${intLiteral(at)}, 1, 'create', '{}')`,
           )
         expect((await readMetadata(structure, session))?.format).toBe(format)
       })

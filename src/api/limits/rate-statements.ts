@@ -1,6 +1,6 @@
 import { SKEW_MS } from '../../clock.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { compile, count, id, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { compile, id, intLiteral, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 
 const RATES = id('takeback_rates')
@@ -25,7 +25,7 @@ export function compileRates(dialect: Dialect): RatesPlan {
   const cost = param('$cost', 'integer')
   const most = sql`(${now} + ${param('$most', 'integer')})`
   const held = sql`${RATES}."full_at"`
-  const next = sql`(CASE WHEN ${held} > ${now} AND ${held} <= ${most} + ${count(SKEW_MS)} THEN ${held} ELSE ${now} END + ${cost})`
+  const next = sql`(CASE WHEN ${held} > ${now} AND ${held} <= ${most} + ${intLiteral(SKEW_MS)} THEN ${held} ELSE ${now} END + ${cost})`
   const atMost = (time: Sql) => sql`CASE WHEN ${time} > ${most} THEN ${most} ELSE ${time} END`
   const put = (where: Sql) =>
     sql`INSERT INTO ${RATES} ("key", "full_at") VALUES (${param('$key')}, ${atMost(sql`(${now} + ${cost})`)})

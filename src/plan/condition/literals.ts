@@ -1,6 +1,6 @@
 import type { Expression, Literal } from '../../declare/cel/expression.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { param, type Sql, sql, word } from '../../store/sql.ts'
+import { param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { NOW } from './row-source.ts'
 
 /** The SQL operators of comparisons. */
@@ -40,7 +40,7 @@ export function literalSql(literal: Literal, dialect: Dialect, isBound: boolean)
   if (isBound && !fixed) return dialect.literal(param(literalName(at), kind), kind)
   if (typeof value === 'boolean') return value ? sql`TRUE` : sql`FALSE`
   const encoded = dialect.encode(kind, scale)(value)
-  const constant = typeof encoded === 'string' ? word(encoded) : { parts: [String(encoded)] }
+  const constant = typeof encoded === 'string' ? quoted(encoded) : { parts: [String(encoded)] }
   return dialect.literal(constant, kind)
 }
 
@@ -49,7 +49,7 @@ export function prefixEndSql(part: Expression, dialect: Dialect, isBound: boolea
   if (part.op !== 'literal' || part.value === '') return undefined
   const end = prefixEnd(String(part.value))
   if (end === undefined) return undefined
-  return dialect.literal(isBound && !part.fixed ? param(prefixEndName(part.at)) : word(end), 'text')
+  return dialect.literal(isBound && !part.fixed ? param(prefixEndName(part.at)) : quoted(end), 'text')
 }
 
 export function nowSql({ shift, day }: Extract<Expression, { op: 'now' }>, dialect: Dialect): Sql {

@@ -1,12 +1,12 @@
 import { SKEW_MS } from '../../clock.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { AHEAD } from '../../store/migration/metadata.ts'
-import { compile, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, param, quoted, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { JOURNAL } from './journal.ts'
 
 const META = sql`"takeback_meta"`
-const KEY = word(AHEAD)
+const KEY = quoted(AHEAD)
 
 /** Times in the journal that are ahead of the clock: the clock was wrong when they were written, or is wrong now. */
 export interface AheadPlan {

@@ -1,6 +1,6 @@
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { and, compile, id, join, type Sql, type Statement, sql, unionAll, word } from '../../store/sql.ts'
+import { and, compile, id, join, quoted, type Sql, type Statement, sql, unionAll } from '../../store/sql.ts'
 import { referenceRowsOf } from '../tables/links.ts'
 import { uniquesOf } from '../tables/schema.ts'
 import type { Viewer } from '../viewer/viewer.ts'
@@ -47,7 +47,7 @@ export class AmendChecks {
       .filter(({ to }) => to === type.name)
       .map((edge) => {
         const { rows, target } = referenceRowsOf(edge)
-        return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
+        return sql`SELECT ${quoted(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
           WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')}
           AND c."deleted_at" IS NULL AND c."id" NOT IN ${this.#amended(edge.from)}`
       })
@@ -70,7 +70,7 @@ export class AmendChecks {
   #taken(type: EntityType): Sql[] {
     return uniquesOf(type).map((set, at) => {
       const same = set.map((name) => sql`h.${id(name)} = a.${id(name)}`)
-      return sql`SELECT ${word(uniqueKey('taken', type, at))}, a."$id", h."id" FROM (${this.#next(type, set)}) a
+      return sql`SELECT ${quoted(uniqueKey('taken', type, at))}, a."$id", h."id" FROM (${this.#next(type, set)}) a
         JOIN ${id(type.name)} h ON ${and(same)} WHERE h."deleted_at" IS NULL AND h."id" NOT IN ${this.#amended(type.name)}`
     })
   }
@@ -80,7 +80,7 @@ export class AmendChecks {
     return uniquesOf(type).map((set, at) => {
       const same = set.map((name) => sql`b.${id(name)} = a.${id(name)}`)
       const next = this.#next(type, set)
-      return sql`SELECT ${word(uniqueKey('clash', type, at))}, a."$id", b."$id" FROM (${next}) a JOIN (${next}) b ON ${and(same)}
+      return sql`SELECT ${quoted(uniqueKey('clash', type, at))}, a."$id", b."$id" FROM (${next}) a JOIN (${next}) b ON ${and(same)}
         WHERE a."$id" <> b."$id"`
     })
   }

@@ -1,7 +1,7 @@
 import { type Expression, yes } from '../../declare/cel/expression.ts'
 import { columnOf, type Edge, type EntityType, type Model, walk } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { id, type Sql, sql, word } from '../../store/sql.ts'
+import { id, quoted, type Sql, sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
 import { rowOf } from '../condition/row-source.ts'
 import { bodyColumns } from '../tables/columns.ts'
@@ -61,9 +61,9 @@ export class AmendmentRows {
       rule === yes
         ? []
         : [
-            sql`SELECT ${word(key)}, v."$id", 0 FROM ${this.both} WHERE v."$along" = 0 AND ${when} AND (${rules.of(rule, rowSource)}) IS NOT TRUE`,
+            sql`SELECT ${quoted(key)}, v."$id", 0 FROM ${this.both} WHERE v."$along" = 0 AND ${when} AND (${rules.of(rule, rowSource)}) IS NOT TRUE`,
           ]
-    const isKind = (kind: string) => sql`v."$kind" = ${word(kind)}`
+    const isKind = (kind: string) => sql`v."$kind" = ${quoted(kind)}`
     return [
       ...(this.#set.size === 0
         ? []
@@ -95,7 +95,7 @@ export class AmendmentRows {
       .filter(({ column }) => this.#set.has(column))
       .map((edge) => {
         const { rows, target } = this.#wanted(edge)
-        return sql`SELECT ${word(edgeKey('gone', edge))}, v."$id", ${target} FROM ${rows}
+        return sql`SELECT ${quoted(edgeKey('gone', edge))}, v."$id", ${target} FROM ${rows}
           LEFT JOIN ${id(edge.to)} d ON d."id" = ${target} WHERE ${target} IS NOT NULL AND d."id" IS NULL`
       })
   }
@@ -106,7 +106,7 @@ export class AmendmentRows {
       const { rows, target } = this.#wanted(edge)
       const back = this.#dialect.listed(backName(edge.to), 'integer')
       const gone = this.#dialect.listed(goneName(edge.to), 'integer')
-      return sql`SELECT ${word(edgeKey('dead', edge))}, v."$id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+      return sql`SELECT ${quoted(edgeKey('dead', edge))}, v."$id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE ${this.willBeLive} AND ((d."deleted_at" IS NOT NULL AND d."id" NOT IN ${back}) OR d."id" IN ${gone})`
     })
   }

@@ -1,6 +1,6 @@
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { id, join, param, type Sql, sql, unionAll, word } from '../../store/sql.ts'
+import { id, join, param, quoted, type Sql, sql, unionAll } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
 import { referenceRowsOf } from '../tables/links.ts'
@@ -96,7 +96,7 @@ export class AmendSteps {
 
   /** Records cleared references for a later restore of their targets, and forgets those of undone operations. */
   keepCleared(): Step[] {
-    const ofThis = sql`"entity" = ${word(this.#type.name)}`
+    const ofThis = sql`"entity" = ${quoted(this.#type.name)}`
     const kept = this.#out
       .filter(({ column }) => this.#columns.some(({ name }) => name === column))
       .map((edge) => this.#kept(edge))
@@ -125,7 +125,7 @@ export class AmendSteps {
       { name: '$deletion', kind: 'text' },
     ])
     return sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target", "place", "version")
-      SELECT coalesce(g."$deletion", ${param('$operation')}), ${word(this.#type.name)}, c."id", ${word(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}, c."version" + 1
+      SELECT coalesce(g."$deletion", ${param('$operation')}), ${quoted(this.#type.name)}, c."id", ${quoted(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}, c."version" + 1
       FROM ${rows} JOIN ${this.#group.rows} v ON v."$id" = c."id" JOIN ${goers} g ON g."$id" = ${target} WHERE ${emptied}
       ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
   }
@@ -176,12 +176,12 @@ export class AmendSteps {
           })
     const dead = this.#out.map((edge) => {
       const { rows, target } = referenceRowsOf(edge)
-      return sql`SELECT ${word(edgeKey('dead', edge))}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+      return sql`SELECT ${quoted(edgeKey('dead', edge))}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE ${live} AND d."deleted_at" IS NOT NULL`
     })
     const held = this.#into.map((edge) => {
       const { rows, target } = referenceRowsOf(edge)
-      return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
+      return sql`SELECT ${quoted(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
         WHERE ${this.#dialect.isListed(target, goneName(edge.to))} AND c."deleted_at" IS NULL`
     })
     return [

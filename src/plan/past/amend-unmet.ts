@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { count, id, join, type Sql, sql, unionAll, word } from '../../store/sql.ts'
+import { id, intLiteral, join, quoted, type Sql, sql, unionAll } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { type CheckSql, checksOf, rowAfter } from '../condition/checks.ts'
 import { rowOf } from '../condition/row-source.ts'
@@ -42,7 +42,7 @@ export function compileUnmet(
       ...dialect.forget.map((source) => step(dialect, 'change', 'any', source)),
       { ...step(dialect, 'change', 'any', dialect.note(suspects)), notes: true },
     ],
-    refuse: [step(dialect, UNMET, 'none', sql`${unionAll(found)} LIMIT ${count(budget.namedChanges)}`)],
+    refuse: [step(dialect, UNMET, 'none', sql`${unionAll(found)} LIMIT ${intLiteral(budget.namedChanges)}`)],
   }
 
   function checksIn({ type, columns }: AmendmentGroup, rows: AmendmentRows): GroupCheck[] {
@@ -57,11 +57,11 @@ export function compileUnmet(
 function suspectsOf({ rows, check, touched }: GroupCheck, code: number): Sql {
   const next = rowAfter({ ...rowOf(rows.type), next: (name) => rows.next(name) })
   const asked = touched ? rows.willBeLive : sql`v."$kind" = 'restore'`
-  return sql`SELECT ${count(code)} AS "type", v."$id" AS "id" FROM ${rows.both} WHERE ${asked} AND ${check.broken(next)}`
+  return sql`SELECT ${intLiteral(code)} AS "type", v."$id" AS "id" FROM ${rows.both} WHERE ${asked} AND ${check.broken(next)}`
 }
 
 /** After the change: those of the suspects that still fail it. */
 function stillBroken({ rows: { type }, check, at }: GroupCheck, suspects: Sql): Sql {
-  return sql`SELECT ${word(checkKey(type, at))}, t."id", 0 FROM ${id(type.name)} t
+  return sql`SELECT ${quoted(checkKey(type, at))}, t."id", 0 FROM ${id(type.name)} t
     WHERE t."id" IN ${suspects} AND t."deleted_at" IS NULL AND ${check.broken(rowOf(type))}`
 }

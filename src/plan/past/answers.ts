@@ -1,6 +1,16 @@
 import { budget } from '../../budget.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import {
+  compile,
+  id,
+  intLiteral,
+  join,
+  param,
+  quoted,
+  type Sql,
+  type Statement,
+  sql,
+} from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { lockRows } from '../tables/lock-rows.ts'
@@ -18,7 +28,7 @@ const SHOWN = id('takeback_shown')
 const BEGINNING = ['code with a key']
 
 /** Stands for any Entity: nobody knows which ones the user's code shows. */
-const ANYTHING = word('')
+const ANYTHING = quoted('')
 
 /** Requests with an `Idempotency-Key`, and their answers. */
 export interface AnswersPlan {
@@ -50,7 +60,7 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
     )
   const isOld = sql`${ANSWERS}."at" < ${expired}`
   const cache = new ShapeCache<readonly Step[]>()
-  const old = sql`SELECT a."key" FROM ${ANSWERS} a WHERE a."at" < ${expired} ORDER BY a."at", a."key" LIMIT ${count(budget.stepRows)}`
+  const old = sql`SELECT a."key" FROM ${ANSWERS} a WHERE a."at" < ${expired} ORDER BY a."at", a."key" LIMIT ${intLiteral(budget.stepRows)}`
   return {
     claim: [claim(isOld)],
     ...compileCode(dialect, claim, isOld),
@@ -111,10 +121,10 @@ function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
     { name: 'entity', kind: 'text' },
     { name: 'id', kind: 'integer' },
   ])
-  const idsOf = (type: string) => sql`(SELECT s."id" FROM ${shown} s WHERE s."entity" = ${word(type)})`
+  const idsOf = (type: string) => sql`(SELECT s."id" FROM ${shown} s WHERE s."entity" = ${quoted(type)})`
   const gone = types.map(
     (type) =>
-      sql`EXISTS (SELECT 1 FROM ${shown} s WHERE s."entity" = ${word(type)} AND NOT EXISTS (SELECT 1 FROM ${id(type)} t WHERE t."id" = s."id"))`,
+      sql`EXISTS (SELECT 1 FROM ${shown} s WHERE s."entity" = ${quoted(type)} AND NOT EXISTS (SELECT 1 FROM ${id(type)} t WHERE t."id" = s."id"))`,
   )
   const purges = sql`EXISTS (SELECT 1 FROM ${JOURNAL} j WHERE j."operation" = ${param('$operation')} AND j."kind" = 'purge')`
   return [

@@ -3,7 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { INCARNATION } from '../../store/migration/incarnation.ts'
 import { CUT } from '../../store/migration/metadata.ts'
 import { namedColumns } from '../../store/named-columns.ts'
-import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, id, intLiteral, param, quoted, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
@@ -89,7 +89,7 @@ export function compileFeed(dialect: Dialect): FeedPlan {
   return {
     end: compile(
       sql`SELECT ${endColumns.sql} FROM ${META} m
-        WHERE m."key" = ${word(INCARNATION)} OR m."key" LIKE ${word(`${CUT}%`)}`,
+        WHERE m."key" = ${quoted(INCARNATION)} OR m."key" LIKE ${quoted(`${CUT}%`)}`,
       dialect.placeholder,
     ),
     window: (changes, filtered) =>
@@ -103,7 +103,7 @@ export function compileFeed(dialect: Dialect): FeedPlan {
         const isOne = dialect.isAmong(sql`j."operation"`, sql`SELECT n."operation" FROM ${operations} n`)
         return page(
           sql`SELECT j."seq", o."place" FROM ${operations} o JOIN ${JOURNAL} j ON j."operation" = o."operation"
-            WHERE ${isOne} AND ${isWanted(sql`j`, filtered, dialect)} ORDER BY o."place", j."seq" LIMIT ${count(limit)}`,
+            WHERE ${isOne} AND ${isWanted(sql`j`, filtered, dialect)} ORDER BY o."place", j."seq" LIMIT ${intLiteral(limit)}`,
           dialect,
         )
       }),
@@ -111,7 +111,7 @@ export function compileFeed(dialect: Dialect): FeedPlan {
       cached(`further ${limit} ${filtered}`, () =>
         page(
           sql`SELECT j."seq", 0 AS "place" FROM ${JOURNAL} j WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$behind', 'integer')}
-            AND ${isWanted(sql`j`, filtered, dialect)} ORDER BY j."seq" LIMIT ${count(limit)}`,
+            AND ${isWanted(sql`j`, filtered, dialect)} ORDER BY j."seq" LIMIT ${intLiteral(limit)}`,
           dialect,
         ),
       ),
@@ -166,7 +166,7 @@ function compileCursors(
 function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
   const after = param('$after', 'integer')
   const within = sql`SELECT j."seq", j."operation", CASE WHEN ${isWanted(sql`j`, filtered, dialect)} THEN 1 ELSE 0 END AS "wanted" FROM ${JOURNAL} j
-    WHERE j."seq" > ${after} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${count(changes)}`
+    WHERE j."seq" > ${after} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${intLiteral(changes)}`
   const ofOperation = sql`FROM ${JOURNAL} k WHERE k."operation" = e."operation"`
   // One row instead of EXISTS, for which some databases would first read the whole journal.
   const told = filtered

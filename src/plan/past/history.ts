@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import type { EntityType } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { namedColumns } from '../../store/named-columns.ts'
-import { compile, count, id, param, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, id, intLiteral, param, quoted, type Statement, sql } from '../../store/sql.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { renderEntity } from '../tables/render.ts'
 import { journalledActor } from '../viewer/actor.ts'
@@ -46,12 +46,12 @@ export interface HistoryPlan {
 export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan {
   const ofEntity = (alias: 'j' | 'k', before = sql``) => {
     const row = { parts: [alias] }
-    return sql`FROM ${before}${JOURNAL} ${row} WHERE ${row}."entity" = ${word(type.name)} AND ${row}."entity_id" = ${param('$id')}`
+    return sql`FROM ${before}${JOURNAL} ${row} WHERE ${row}."entity" = ${quoted(type.name)} AND ${row}."entity_id" = ${param('$id')}`
   }
   const fitting = (limit: number) =>
     fittingRows(
       sql`SELECT k."version" AS "key", ${dialect.bytes(sql`k."data"`, 'text')} AS "bytes" ${ofEntity('k')}
-        AND k."version" < ${param('$before', 'integer')} ORDER BY k."version" DESC LIMIT ${count(limit)}`,
+        AND k."version" < ${param('$before', 'integer')} ORDER BY k."version" DESC LIMIT ${intLiteral(limit)}`,
       sql`p."key" DESC`,
     )
   return {
@@ -67,17 +67,17 @@ export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan 
     since: (limit) =>
       compile(
         sql`SELECT ${sinceColumns.sql} ${ofEntity('j')} AND j."version" >= ${param('$version', 'integer')}
-          ORDER BY j."version" LIMIT ${count(limit)}`,
+          ORDER BY j."version" LIMIT ${intLiteral(limit)}`,
         dialect.placeholder,
       ),
     kinds: (limit) =>
       compile(
-        sql`SELECT ${kindColumns.sql} ${ofEntity('j')} ORDER BY j."version" DESC LIMIT ${count(limit)}`,
+        sql`SELECT ${kindColumns.sql} ${ofEntity('j')} ORDER BY j."version" DESC LIMIT ${intLiteral(limit)}`,
         dialect.placeholder,
       ),
     operationsSince: compile(
       sql`SELECT j."operation" ${ofEntity('j')} AND j."version" > ${param('$version', 'integer')}
-        ORDER BY j."version" DESC LIMIT ${count(budget.undoOperations)}`,
+        ORDER BY j."version" DESC LIMIT ${intLiteral(budget.undoOperations)}`,
       dialect.placeholder,
     ),
     now: compile(

@@ -1,6 +1,6 @@
 import type { EntityType } from '../../declare/model.ts'
 import type { Dialect, Journalling } from '../../store/dialect.ts'
-import { id, param, type Sql, sql, word } from '../../store/sql.ts'
+import { id, param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { renderEntity } from '../tables/render.ts'
 
 export const JOURNAL = id('takeback_journal')
@@ -57,6 +57,6 @@ function journalRow(
   kind: ChangeKind | Sql,
   { at, id, version, data, deletion }: Journalled,
 ): Sql {
-  const said = typeof kind === 'string' ? word(kind) : kind
-  return sql`${param('$operation')}, ${at}, ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, ${id}, ${version}, ${said}, ${data}, ${deletion}, ${param('$via')}, ${param('$cause')}`
+  const said = typeof kind === 'string' ? quoted(kind) : kind
+  return sql`${param('$operation')}, ${at}, ${param('$actor')}, ${param('$actor_id')}, ${quoted(type.name)}, ${id}, ${version}, ${said}, ${data}, ${deletion}, ${param('$via')}, ${param('$cause')}`
 }

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { namedColumns } from '../../store/named-columns.ts'
-import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { and, compile, intLiteral, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { type ActorFilter, journalledActor } from '../viewer/actor.ts'
@@ -140,7 +140,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
       made(`changes ${limit}`, () => {
         const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
         const picked = sql`SELECT j."seq" AS "key", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes" FROM ${JOURNAL} j ${FORMER}
-          WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`
+          WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${intLiteral(limit)}`
         return sql`SELECT ${pickedColumns.sql}
           FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
       }),
@@ -150,7 +150,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
         () => sql`SELECT ${changeColumns.sql} FROM ${JOURNAL} j
           ${FORMER}
           WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"
-          LIMIT ${count(limit)} OFFSET ${param('$offset', 'integer')}`,
+          LIMIT ${intLiteral(limit)} OFFSET ${param('$offset', 'integer')}`,
       ),
     effects: (limit) => made(`effects ${limit}`, () => effects(named, limit)),
     whole: compile(
@@ -170,16 +170,16 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
 function selectOperations(filter: OperationFilter, limit: number, dialect: Dialect, more: Sql = sql``): Sql {
   return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter, dialect)}${more} GROUP BY j."at", j."operation"
     HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
-    ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
+    ORDER BY j."at" DESC, j."operation" DESC LIMIT ${intLiteral(limit)}`
 }
 
 /** Operations that others have caused. Chains longer than `codeDepth` are stopped when they are made. */
 function effects(named: Sql, limit: number): Sql {
   return sql`WITH RECURSIVE e("operation", "depth") AS (
       SELECT j."operation", 1 FROM ${JOURNAL} j WHERE j."cause" IN ${named}
-      UNION SELECT j."operation", e."depth" + 1 FROM e JOIN ${JOURNAL} j ON j."cause" = e."operation" WHERE e."depth" <= ${count(budget.codeDepth)})
+      UNION SELECT j."operation", e."depth" + 1 FROM e JOIN ${JOURNAL} j ON j."cause" = e."operation" WHERE e."depth" <= ${intLiteral(budget.codeDepth)})
     SELECT ${operationColumns.sql} FROM ${JOURNAL} o WHERE o."operation" IN (SELECT e."operation" FROM e)
-    GROUP BY o."operation" ORDER BY min(o."at") DESC, o."operation" DESC LIMIT ${count(limit)}`
+    GROUP BY o."operation" ORDER BY min(o."at") DESC, o."operation" DESC LIMIT ${intLiteral(limit)}`
 }
 
 function touched(named: Sql): Sql {

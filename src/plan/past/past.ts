@@ -3,7 +3,7 @@ import { foldedColumn } from '../../declare/folded-column.ts'
 import { type EntityType, walk } from '../../declare/model.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
-import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { id, join, param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { bodyColumns, ownColumns } from '../tables/columns.ts'
 import { timesAhead } from './ahead.ts'
 import { JOURNAL } from './journal.ts'
@@ -34,7 +34,7 @@ export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly Mi
       : [],
   )
   const before = (alias: Sql) =>
-    sql`${alias}."entity" = ${word(type.name)} AND ${alias}."entity_id" = e."id" AND ${alias}."at" <= ${time}`
+    sql`${alias}."entity" = ${quoted(type.name)} AND ${alias}."entity_id" = e."id" AND ${alias}."at" <= ${time}`
   return sql`(SELECT e."id" AS "id"${join([...columns, ...folded], sql``)}, CASE WHEN ${deleted} IS NOT NULL THEN '' END AS "deletion"
     FROM ${dialect.withNewest(sql`${id(type.name)} e`, JOURNAL, before)}
     WHERE (e."created_at" <= ${time} OR ${time} <= ${timesAhead(dialect)}) AND ${data} IS NOT NULL)`
@@ -58,7 +58,7 @@ function valueAsOf(
   const cases = steps.flatMap(({ path, at, change }) => {
     if (path !== name || change.kind === 'convert' || change.kind === 'aside' || change.value === null)
       return []
-    const when = dialect.literal(word(at), 'datetime')
+    const when = dialect.literal(quoted(at), 'datetime')
     const isMissing =
       change.kind === 'add'
         ? dialect.isAbsent(data, name)
@@ -74,9 +74,9 @@ function valueAsOf(
 /** That a version came before a migration. Versions with times up to `ahead` count as former: see `Upcaster`. */
 function isFormer(when: Sql, ahead: string | undefined, dialect: Dialect): Sql {
   if (ahead === undefined) return sql`j."at" < ${when}`
-  return sql`j."at" <= ${dialect.literal(word(ahead), 'datetime')}`
+  return sql`j."at" <= ${dialect.literal(quoted(ahead), 'datetime')}`
 }
 
 function constant(value: Bound): Sql {
-  return typeof value === 'string' ? word(value) : { parts: [String(value ?? 'NULL')] }
+  return typeof value === 'string' ? quoted(value) : { parts: [String(value ?? 'NULL')] }
 }

@@ -1,6 +1,6 @@
 import { type EntityType, linkTableOf, type Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { id, join, param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { bodyColumns, ownColumns } from '../tables/columns.ts'
 import { JOURNAL } from './journal.ts'
 
@@ -49,7 +49,7 @@ function columnsOf(type: EntityType) {
  */
 export function tableAtPlace(type: EntityType, dialect: Dialect): Sql {
   const own = join(columnsOf(type).map(({ name }) => sql`a.${id(name)}`))
-  const name = word(type.name)
+  const name = quoted(type.name)
   return sql`(SELECT ${own} FROM ${id(type.name)} a WHERE a."id" NOT IN (SELECT l."entity_id" FROM ${LATER} l WHERE l."entity" = ${name})
     UNION ALL SELECT ${columnsFrom(type, sql`b."data"`, dialect)} FROM ${formerRows(type)})`
 }
@@ -57,7 +57,7 @@ export function tableAtPlace(type: EntityType, dialect: Dialect): Sql {
 /** The rows `b` of the journal with the state that later changes have replaced. */
 function formerRows({ name }: EntityType): Sql {
   return sql`${LATER} l JOIN ${JOURNAL} b ON b."entity" = l."entity" AND b."entity_id" = l."entity_id" AND b."version" = l."version" - 1
-    WHERE l."entity" = ${word(name)} AND b."data" IS NOT NULL`
+    WHERE l."entity" = ${quoted(name)} AND b."data" IS NOT NULL`
 }
 
 /** The tables as they were at the place, link tables included. */
@@ -71,7 +71,7 @@ export function tablesAtPlace({ entities, edges }: Model, dialect: Dialect): (na
     const former = dialect.extract(sql`b."data"`, edge.path, 'json', 0)
     const { rows, target, place } = dialect.members(former, edge.list?.member ?? '')
     return sql`(SELECT a."source", a."target", a."place" FROM ${id(name)} a
-      WHERE a."source" NOT IN (SELECT l."entity_id" FROM ${LATER} l WHERE l."entity" = ${word(source.name)})
+      WHERE a."source" NOT IN (SELECT l."entity_id" FROM ${LATER} l WHERE l."entity" = ${quoted(source.name)})
       UNION ALL SELECT b."entity_id", ${target}, ${place} FROM (SELECT b."entity_id", b."data" FROM ${formerRows(source)}) b CROSS JOIN ${rows})`
   }
 }

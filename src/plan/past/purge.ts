@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { besidesJournal } from '../../store/own.ts'
-import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, id, intLiteral, param, quoted, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import type { Legacy } from '../tables/graph.ts'
 import { lockRows } from '../tables/lock-rows.ts'
@@ -44,7 +44,7 @@ export function compilePurges(dialect: Dialect): PurgesPlan {
       dialect.placeholder,
     ),
     unfinished: compile(
-      sql`SELECT "purge" FROM ${PURGES} WHERE "at" < ${param('$before', 'datetime')} OR "at" > ${param('$after', 'datetime')} ORDER BY "purge" LIMIT ${count(budget.stepRows)}`,
+      sql`SELECT "purge" FROM ${PURGES} WHERE "at" < ${param('$before', 'datetime')} OR "at" > ${param('$after', 'datetime')} ORDER BY "purge" LIMIT ${intLiteral(budget.stepRows)}`,
       dialect.placeholder,
     ),
     finish: [step(dialect, 'finish', 'any', sql`DELETE FROM ${PURGES} WHERE "purge" = ${param('$purge')}`)],
@@ -62,7 +62,7 @@ export const isNoPurge = sql`NOT EXISTS (SELECT 1 FROM ${PURGES} p WHERE p."purg
 export function compileErase(type: EntityType, model: Model, legacy: Legacy, dialect: Dialect): ErasePlan {
   const isOne = (column: Sql) => dialect.isListed(column, '$ids')
   const table = id(type.name)
-  const ofThese = sql`"entity" = ${word(type.name)} AND ${isOne(id('entity_id'))}`
+  const ofThese = sql`"entity" = ${quoted(type.name)} AND ${isOne(id('entity_id'))}`
   const between = sql`${ofThese} AND "version" > ${param('$after', 'integer')} AND "version" <= ${param('$upto', 'integer')}`
   const into = [...model.edges, ...legacy.aside].filter(
     ({ from, to }) => to === type.name && model.entities.has(from),
@@ -70,7 +70,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
   const change = (source: Sql) => step(dialect, 'change', 'any', source)
   return {
     marked: compile(
-      sql`SELECT "id", "version" FROM ${table} WHERE "deletion" = ${param('$purge')} ORDER BY "deletion" LIMIT ${count(budget.stepEntities)}`,
+      sql`SELECT "id", "version" FROM ${table} WHERE "deletion" = ${param('$purge')} ORDER BY "deletion" LIMIT ${intLiteral(budget.stepEntities)}`,
       dialect.placeholder,
     ),
     blank: [

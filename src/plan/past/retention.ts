@@ -2,7 +2,17 @@ import { budget } from '../../budget.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { CUT, MARKS } from '../../store/migration/metadata.ts'
-import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import {
+  compile,
+  id,
+  intLiteral,
+  join,
+  param,
+  quoted,
+  type Sql,
+  type Statement,
+  sql,
+} from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { JOURNAL } from './journal.ts'
@@ -10,7 +20,7 @@ import { cutNotes } from './notes.ts'
 import { cutSeals } from './seals.ts'
 
 const META = id('takeback_meta')
-const PASSED = word('passed')
+const PASSED = quoted('passed')
 
 /** The statements that erase old data. */
 export interface RetentionPlan {
@@ -58,18 +68,18 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
     ],
     confirm: [step(dialect, 'passed', 'any', keepMeta(PASSED, param('$now')))],
     marks: compile(
-      sql`SELECT (SELECT "value" FROM ${META} WHERE "key" = ${word(MARKS)}), (SELECT max(j."seq") FROM ${JOURNAL} j)`,
+      sql`SELECT (SELECT "value" FROM ${META} WHERE "key" = ${quoted(MARKS)}), (SELECT max(j."seq") FROM ${JOURNAL} j)`,
       dialect.placeholder,
     ),
-    keepMarks: [step(dialect, 'marks', 'any', keepMeta(word(MARKS), param('$marks')))],
+    keepMarks: [step(dialect, 'marks', 'any', keepMeta(quoted(MARKS), param('$marks')))],
     types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
     places: compile(
-      sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE ${word(`${CUT}%`)}`,
+      sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE ${quoted(`${CUT}%`)}`,
       dialect.placeholder,
     ),
     next: compile(
       sql`SELECT max(n."seq") FROM (SELECT j."seq", j."at" FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')}
-        AND j."seq" <= ${param('$last', 'integer')} ORDER BY j."seq" LIMIT ${count(budget.stepRows)}) n WHERE ${isOld(sql`n`)}`,
+        AND j."seq" <= ${param('$last', 'integer')} ORDER BY j."seq" LIMIT ${intLiteral(budget.stepRows)}) n WHERE ${isOld(sql`n`)}`,
       dialect.placeholder,
     ),
     cut: (types) =>
@@ -92,7 +102,7 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
 function replaced(types: readonly string[]): Sql {
   return sql`FROM ${JOURNAL} k JOIN ${JOURNAL} p ON p."entity" = k."entity" AND p."entity_id" = k."entity_id" AND p."version" < k."version"
     WHERE k."seq" > ${param('$after', 'integer')} AND k."seq" <= ${param('$upto', 'integer')} AND ${isOld(sql`k`)}
-    AND k."entity" IN (${join(types.map(word))})`
+    AND k."entity" IN (${join(types.map(quoted))})`
 }
 
 /** That a change is old by its time; or by its place, if a fast clock gave it a time in the future. */
@@ -101,7 +111,7 @@ function isOld(change: Sql): Sql {
 }
 
 function keepPlace(type: string): Sql {
-  return keepMeta(word(cutPlaceKey(type)), sql`CAST(${param('$upto', 'integer')} AS text)`)
+  return keepMeta(quoted(cutPlaceKey(type)), sql`CAST(${param('$upto', 'integer')} AS text)`)
 }
 
 function keepMeta(key: Sql, value: Sql): Sql {

@@ -1,7 +1,7 @@
 import { type EntityType, walk } from '../../declare/model.ts'
 import { isSecret } from '../../declare/values.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { compile, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, id, join, param, quoted, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 
 /**
@@ -53,11 +53,11 @@ export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | un
       'seal',
       'any',
       sql`INSERT INTO ${SEALED} ("entity", "entity_id", "column", "version", "value")
-        SELECT ${word(type.name)}, s."id", s."column", s."version", s."value" FROM ${rows} s WHERE 1 = 1 ON CONFLICT DO NOTHING`,
+        SELECT ${quoted(type.name)}, s."id", s."column", s."version", s."value" FROM ${rows} s WHERE 1 = 1 ON CONFLICT DO NOTHING`,
     ),
     former: compile(
       sql`SELECT s."entity_id", s."column", s."version", s."value" FROM ${SEALED} s
-        WHERE s."entity" = ${word(type.name)} AND ${dialect.isListed(sql`s."entity_id"`, '$ids')} ORDER BY s."version"`,
+        WHERE s."entity" = ${quoted(type.name)} AND ${dialect.isListed(sql`s."entity_id"`, '$ids')} ORDER BY s."version"`,
       dialect.placeholder,
     ),
   }

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { EntityType } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, id, intLiteral, param, quoted, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { journalledActor } from '../viewer/actor.ts'
 import { JOURNAL } from './journal.ts'
 
@@ -30,7 +30,7 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
     next: compile(
       sql`SELECT t."id", t."deletion", t."deleted_at" FROM ${id(type.name)} t WHERE t."deletion" IS NOT NULL
         AND (t."deletion" > ${param('$deletion')} OR (t."deletion" = ${param('$deletion')} AND t."id" > ${param('$id')}))
-        ORDER BY t."deletion", t."id" LIMIT ${count(budget.stepRows)}`,
+        ORDER BY t."deletion", t."id" LIMIT ${intLiteral(budget.stepRows)}`,
       dialect.placeholder,
     ),
   }
@@ -51,5 +51,5 @@ export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql
 
 /** That `j` is the journal row in which the deleted Entity `t` was deleted. */
 export function deletionOf(type: EntityType): Sql {
-  return sql`j."entity" = ${word(type.name)} AND j."entity_id" = t."id" AND j."operation" = t."deletion" AND j."kind" = 'delete'`
+  return sql`j."entity" = ${quoted(type.name)} AND j."entity_id" = t."id" AND j."operation" = t."deletion" AND j."kind" = 'delete'`
 }

@@ -10,7 +10,7 @@ import {
 } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { ordered } from '../../store/order.ts'
-import { and, count, id, join, type Sql, sql, word } from '../../store/sql.ts'
+import { and, id, intLiteral, join, quoted, type Sql, sql } from '../../store/sql.ts'
 import type { Conditions } from '../condition/condition.ts'
 import { type SortKey, signatureOf, sortColumn } from '../condition/query.ts'
 import { rowOf } from '../condition/row-source.ts'
@@ -139,7 +139,7 @@ export class ExpandedJson {
     const made =
       most === undefined
         ? json
-        : sql`CASE WHEN ${asked.bytes} <= ${count(most)} THEN ${json} ELSE ${this.#truncated(reference)} END`
+        : sql`CASE WHEN ${asked.bytes} <= ${intLiteral(most)} THEN ${json} ELSE ${this.#truncated(reference)} END`
     return sql`(SELECT ${made} FROM ${id(type.name)} ${alias} WHERE ${alias}."id" = ${reference} AND ${asked.seen})`
   }
 
@@ -160,11 +160,11 @@ export class ExpandedJson {
     const all = sql`SELECT l."target", l."place", ${weighed}."id" AS "found",
       sum(CASE WHEN ${weighed}."id" IS NULL THEN 0 ELSE ${bytes} END) OVER (ORDER BY l."place" ROWS UNBOUNDED PRECEDING) AS "bytes"
       FROM ${links} l LEFT JOIN ${id(target.name)} ${weighed}
-      ON ${weighed}."id" = l."target" AND l."place" < ${count(entities)} AND ${isSeen}
+      ON ${weighed}."id" = l."target" AND l."place" < ${intLiteral(entities)} AND ${isSeen}
       WHERE l."source" = ${source}`
     const seen = sql`SELECT CASE WHEN ${alias}."id" IS NOT NULL THEN ${json}
-      WHEN q."found" IS NOT NULL OR q."place" >= ${count(entities)} THEN ${this.#truncated(sql`q."target"`)} ELSE ${plain} END AS j, q."place" AS n
-      FROM (${all}) q LEFT JOIN ${id(target.name)} ${alias} ON ${alias}."id" = q."found" AND q."bytes" <= ${count(most)}`
+      WHEN q."found" IS NOT NULL OR q."place" >= ${intLiteral(entities)} THEN ${this.#truncated(sql`q."target"`)} ELSE ${plain} END AS j, q."place" AS n
+      FROM (${all}) q LEFT JOIN ${id(target.name)} ${alias} ON ${alias}."id" = q."found" AND q."bytes" <= ${intLiteral(most)}`
     return this.#dialect.nested(
       sql`'[' || coalesce((SELECT string_agg(s.j, ',' ORDER BY s.n) FROM (${seen}) s), '') || ']'`,
     )
@@ -179,10 +179,10 @@ export class ExpandedJson {
     const { seen: isSeen, bytes } = this.#ask(target, weighed, options.fields)
     const all = sql`SELECT m."value" AS "item", ${member} AS "target", ${place} AS "place", ${weighed}."id" AS "found",
       sum(CASE WHEN ${weighed}."id" IS NULL THEN 0 ELSE ${bytes} END) OVER (ORDER BY ${place} ROWS UNBOUNDED PRECEDING) AS "bytes"
-      FROM ${rows} LEFT JOIN ${id(target.name)} ${weighed} ON ${weighed}."id" = ${member} AND ${place} < ${count(entities)} AND ${isSeen}`
+      FROM ${rows} LEFT JOIN ${id(target.name)} ${weighed} ON ${weighed}."id" = ${member} AND ${place} < ${intLiteral(entities)} AND ${isSeen}`
     const plain = dialect.object([['id', dialect.render('reference', sql`q."target"`, 0)]])
     const reference = sql`CASE WHEN ${alias}."id" IS NOT NULL THEN ${json}
-      WHEN q."found" IS NOT NULL OR q."place" >= ${count(entities)} THEN ${this.#truncated(sql`q."target"`)} ELSE ${plain} END`
+      WHEN q."found" IS NOT NULL OR q."place" >= ${intLiteral(entities)} THEN ${this.#truncated(sql`q."target"`)} ELSE ${plain} END`
     const entry = dialect.object(
       item.fields.map(({ name }): [string, Sql] => [
         name,
@@ -192,7 +192,7 @@ export class ExpandedJson {
       ]),
     )
     const made = sql`SELECT ${entry} AS j, q."place" AS n FROM (${all}) q
-      LEFT JOIN ${id(target.name)} ${alias} ON ${alias}."id" = q."found" AND q."bytes" <= ${count(most)}`
+      LEFT JOIN ${id(target.name)} ${alias} ON ${alias}."id" = q."found" AND q."bytes" <= ${intLiteral(most)}`
     const text = sql`'[' || coalesce((SELECT string_agg(s.j, ',' ORDER BY s.n) FROM (${made}) s), '') || ']'`
     return sql`CASE WHEN ${list} IS NOT NULL THEN ${dialect.nested(text)} END`
   }
@@ -227,7 +227,7 @@ export class ExpandedJson {
     const keys = sort.length === 0 ? [byId] : this.#keysOf(from, sort)
     const where = and([refersBy(field, from, weighed, to), seen, isSeen, ...this.#filtered(rendered)])
     const page = sql`SELECT ${weighed}."id" AS n, ${bytes} AS b${columnsFor(keys)} FROM ${id(from.name)} ${weighed}
-      WHERE ${where} ORDER BY ${join(keys.map(({ value, order }) => order(value)))} LIMIT ${count(limit + 1)}`
+      WHERE ${where} ORDER BY ${join(keys.map(({ value, order }) => order(value)))} LIMIT ${intLiteral(limit + 1)}`
     const made = this.#made(page, keys, limit, rendered)
     const data = sql`'[' || coalesce(string_agg(s.j, ',' ORDER BY s.place), '') || ']'`
     const object = this.#dialect.object([
@@ -260,7 +260,7 @@ export class ExpandedJson {
     const order = join(keys.map(({ name, order }) => order(sql`p.${name}`)))
     const numbered = sql`SELECT p.*, row_number() OVER (ORDER BY ${order}) AS place,
       sum(p.b) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes FROM (${page}) p`
-    const fits = sql`q.place <= ${count(limit)} AND q.bytes <= ${count(most)}`
+    const fits = sql`q.place <= ${intLiteral(limit)} AND q.bytes <= ${intLiteral(most)}`
     const next = sql`lead(CASE WHEN ${fits} THEN 1 ELSE 0 END) OVER (ORDER BY q.place)`
     return sql`SELECT q.*, ${next} = 0 AS ends,
       CASE WHEN ${fits} THEN (SELECT ${json} FROM ${id(type.name)} ${alias} WHERE ${alias}."id" = q.n) END AS j
@@ -276,7 +276,7 @@ export class ExpandedJson {
         : sort.map(({ by }, at) => dialect.render(by.kind, { parts: [`s.k${at}`] }, by.scale))
     const last = sql`max(CASE WHEN s.ends AND s.j IS NOT NULL THEN ${dialect.array(values)} END)`
     const signature = sort.length === 0 ? `${type.name}+id ` : signatureOf(type, sort)
-    const place = sql`${word(signature)} || coalesce(${last}, '[]')`
+    const place = sql`${quoted(signature)} || coalesce(${last}, '[]')`
     return dialect.render('text', sql`'~' || ${dialect.hex(place)}`, 0)
   }
 }

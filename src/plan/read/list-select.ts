@@ -1,4 +1,4 @@
-import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import { and, id, intLiteral, join, param, type Sql, sql } from '../../store/sql.ts'
 import { boundedPage, bytesOf, cutPage, type PageParts, wholePage } from '../tables/bytes.ts'
 import { UNMEASURED_ENTITIES } from './expansion-budget.ts'
 import type { KeysetKey } from './keyset.ts'
@@ -10,7 +10,7 @@ import { type Figures, type GroupOrder, selectSummary } from './summary.ts'
 export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql {
   const keys = list.sortKeys(query)
   const order = list.order(keys)
-  const limit = count(query.limit + 1)
+  const limit = intLiteral(query.limit + 1)
   const table = list.table(query.at)
   const inPlace = sql`FROM ${table} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${order} LIMIT ${limit}`
   const trashed = query.trashed !== 'without' && query.at === undefined
@@ -40,7 +40,7 @@ function idsOf(list: ListParts, query: ListQuery, keys: readonly KeysetKey[]): S
   const order = list.order(keys)
   // The `+` keeps the planner from scanning the whole table in id order instead of using the index of deleted rows.
   const picked = isById(query) && !isInOrder(list, query) ? sql`+${order}` : order
-  return sql`SELECT t."id" FROM ${list.table(query.at)} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${picked} LIMIT ${count(query.limit + 1)}`
+  return sql`SELECT t."id" FROM ${list.table(query.at)} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${picked} LIMIT ${intLiteral(query.limit + 1)}`
 }
 
 /** A page for each operand of the `||`, since each may have its own index: databases do not merge two in order. */
@@ -53,7 +53,7 @@ function idsOfSides(
   const order = list.order(keys)
   const pages = sides.map((side, at) => {
     const condition = and(list.pageConditions(query, keys, side))
-    return sql`SELECT s${count(at)}."id" FROM (SELECT t."id" FROM ${list.table(query.at)} t WHERE ${condition} ORDER BY ${order} LIMIT ${count(query.limit + 1)}) s${count(at)}`
+    return sql`SELECT s${intLiteral(at)}."id" FROM (SELECT t."id" FROM ${list.table(query.at)} t WHERE ${condition} ORDER BY ${order} LIMIT ${intLiteral(query.limit + 1)}) s${intLiteral(at)}`
   })
   return join(pages, sql` UNION ALL `)
 }
@@ -77,7 +77,7 @@ function selectLarge(
 export function selectMatching(list: ListParts, query: Selection, may: Sql | undefined, limit: number): Sql {
   const flag = may === undefined ? sql`1` : sql`CASE WHEN ${may} THEN 1 ELSE 0 END`
   return sql`SELECT t."id", t."version", ${flag} FROM ${list.table(undefined)} t
-    WHERE ${and(list.where(query))} ORDER BY t."id" LIMIT ${count(limit + 1)}`
+    WHERE ${and(list.where(query))} ORDER BY t."id" LIMIT ${intLiteral(limit + 1)}`
 }
 
 /** The number of selected Entities. */

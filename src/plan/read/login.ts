@@ -1,7 +1,7 @@
 import type { EntityType } from '../../declare/model.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { namedColumns } from '../../store/named-columns.ts'
-import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, id, intLiteral, param, quoted, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 
@@ -52,7 +52,7 @@ export interface LoginPlan {
 export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): LoginPlan {
   const table = id(type.name)
   const self = selfColumns(renderEntity(type, dialect, shown))
-  const from = sql`FROM ${table} t LEFT JOIN "takeback_temporary_passwords" p ON p."entity" = ${word(type.name)} AND p."entity_id" = t."id"`
+  const from = sql`FROM ${table} t LEFT JOIN "takeback_temporary_passwords" p ON p."entity" = ${quoted(type.name)} AND p."entity_id" = t."id"`
   const isLive = sql`t."deleted_at" IS NULL`
   const statement = (source: Sql) => compile(source, dialect.placeholder)
   const ofEmail = sql`FROM ${table} t WHERE t.${id(EMAIL_KEY)} = ${param(EMAIL_KEY)} AND ${isLive}`
@@ -63,7 +63,7 @@ export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): 
     self: statement(sql`SELECT ${self.sql} ${from} WHERE t."id" = ${param('$id')} AND ${isLive}`),
     readSelf: self.read,
     accounts: statement(
-      sql`SELECT ${accountColumns.sql} FROM ${table} t WHERE t."id" > ${param('$after', 'integer')} AND ${isLive} ORDER BY t."id" LIMIT ${count(ACCOUNTS_PAGE)}`,
+      sql`SELECT ${accountColumns.sql} FROM ${table} t WHERE t."id" > ${param('$after', 'integer')} AND ${isLive} ORDER BY t."id" LIMIT ${intLiteral(ACCOUNTS_PAGE)}`,
     ),
     any: compile(sql`SELECT 1 FROM ${table} t LIMIT 1`, dialect.placeholder, true),
     others: statement(sql`SELECT 1 FROM ${table} t WHERE t."id" <> ${param('$id')} LIMIT 1`),

@@ -3,7 +3,7 @@ import { type EntityType, walk } from '../../declare/model.ts'
 import { wordsOf } from '../../declare/words.ts'
 import { addError, type Errors } from '../../errors.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
-import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import { and, id, intLiteral, join, param, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
 import type { Comparable } from '../condition/query.ts'
 
@@ -112,8 +112,8 @@ function rankOf(words: readonly string[], texts: readonly Sql[]): Sql {
         ? sql`2 * (${times(param(wholeName(at)))})`
         : sql`${times(param(wholeName(at)))} + ${times(param(BEGUN))}`,
     )
-    return sql`(${join(hits, sql` + `)}) * ${count(UNIT)} / (length(${text}) + ${count(LEAST_LENGTH)})`
+    return sql`(${join(hits, sql` + `)}) * ${intLiteral(UNIT)} / (length(${text}) + ${intLiteral(LEAST_LENGTH)})`
   }
   const whole = foundIn(texts, param(wholeName(last)))
-  return sql`(CASE WHEN ${whole} THEN ${count(WHOLE)} ELSE 0 END + ${join(texts.map(ofText), sql` + `)})`
+  return sql`(CASE WHEN ${whole} THEN ${intLiteral(WHOLE)} ELSE 0 END + ${join(texts.map(ofText), sql` + `)})`
 }

@@ -1,7 +1,7 @@
 import { formatDecimal } from '../../declare/fields/number.ts'
 import type { Bound, Dialect, Row } from '../../store/dialect.ts'
 import { ordered } from '../../store/order.ts'
-import { count, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import { id, intLiteral, join, param, type Sql, sql } from '../../store/sql.ts'
 import type { Comparable, Sortable } from '../condition/query.ts'
 
 /** The kinds of values that have a sum; then those that have a minimum and a maximum. */
@@ -88,7 +88,7 @@ export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dial
     group.length === 0 ? sql`` : sql` GROUP BY ${join(group.map(column))} ORDER BY ${join(order)}`
   const offset = skipped === undefined ? sql`` : sql` OFFSET ${param(SKIPPED, 'integer')}`
   return sql`SELECT ${told}, ${place}, count(*)${join(added, sql``)}
-    FROM (SELECT ${join(inner)} FROM ${rows.from} WHERE ${rows.where}) x${grouped} LIMIT ${count(rows.limit + 1)}${offset}`
+    FROM (SELECT ${join(inner)} FROM ${rows.from} WHERE ${rows.where}) x${grouped} LIMIT ${intLiteral(rows.limit + 1)}${offset}`
 }
 
 /** The SQL of a value inside of the grouped query. */

@@ -1,6 +1,6 @@
 import type { Edge, EntityType } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { id, intLiteral, join, param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { JOURNAL, journal } from '../past/journal.ts'
 import { nextVersion } from '../tables/columns.ts'
@@ -25,7 +25,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
     const { rows, target } = referenceRowsOf(edge)
     const place = edge.list === undefined ? sql`NULL` : sql`l."place"`
     return sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target", "place", "version")
-      SELECT ${param('$operation')}, ${word(type.name)}, c."id", ${word(edge.column)}, ${target}, ${place}, c."version" + 1 FROM ${rows}
+      SELECT ${param('$operation')}, ${quoted(type.name)}, c."id", ${quoted(edge.column)}, ${target}, ${place}, c."version" + 1 FROM ${rows}
       WHERE c."id" IN ${extent.affectedIds(type)} AND ${target} IN ${extent.ids(edge.to)}
       ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
   })
@@ -35,7 +35,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
     .map(
       (
         edge,
-      ) => sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$operation')} AND "entity" = ${word(type.name)} AND "column" = ${word(edge.column)}
+      ) => sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$operation')} AND "entity" = ${quoted(type.name)} AND "column" = ${quoted(edge.column)}
         AND "entity_id" IN (SELECT t."id" FROM ${table} t WHERE t."id" IN ${extent.affectedIds(type)} AND ${gone(edge)})`,
     )
   return [
@@ -62,10 +62,10 @@ function without({ list, to }: Edge, extent: Extent, dialect: Dialect): Sql {
 
 /** Sets cleared references again if they are still null and their targets are restored. */
 export function setAgain(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
-  const ofThis = sql`k."operation" = ${param('$deletion')} AND k."entity" = ${word(type.name)}`
+  const ofThis = sql`k."operation" = ${param('$deletion')} AND k."entity" = ${quoted(type.name)}`
   const ways = edges.map((edge) => {
     const { column, to } = edge
-    const former = sql`FROM ${CLEARED} k WHERE ${ofThis} AND k."entity_id" = t."id" AND k."column" = ${word(column)}
+    const former = sql`FROM ${CLEARED} k WHERE ${ofThis} AND k."entity_id" = t."id" AND k."column" = ${quoted(column)}
       AND k."target" IN ${extent.ids(to)}`
     return {
       column,
@@ -96,7 +96,7 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
 
 /** That nobody has set the cleared reference `k` since. If somebody did and cleared it again, it stays null. */
 function isUnwritten(type: EntityType, column: string, dialect: Dialect): Sql {
-  return sql`NOT EXISTS (SELECT 1 FROM ${JOURNAL} w WHERE w."entity" = ${word(type.name)} AND w."entity_id" = k."entity_id"
+  return sql`NOT EXISTS (SELECT 1 FROM ${JOURNAL} w WHERE w."entity" = ${quoted(type.name)} AND w."entity_id" = k."entity_id"
     AND w."version" > k."version" AND ${dialect.extract(sql`w."data"`, column, 'reference', 0)} IS NOT NULL)`
 }
 
@@ -126,8 +126,8 @@ function putBack(
 ): Refilling {
   const own = sql`FROM ${id(links)} l WHERE l."source" = t."id"`
   const missing = sql`${former} AND NOT EXISTS (SELECT 1 ${own} AND l."target" = k."target")`
-  const room = max === undefined ? sql`` : sql` AND (SELECT count(*) ${own}) < ${count(max)}`
-  const fits = max === undefined ? sql`` : sql` WHERE b."nth" < ${count(max)} - (SELECT count(*) ${own})`
+  const room = max === undefined ? sql`` : sql` AND (SELECT count(*) ${own}) < ${intLiteral(max)}`
+  const fits = max === undefined ? sql`` : sql` WHERE b."nth" < ${intLiteral(max)} - (SELECT count(*) ${own})`
   const back = sql`SELECT k."target", k."place", row_number() OVER (ORDER BY k."place") - 1 AS "nth" ${missing}`
   const all = sql`SELECT l."target", l."place" AS "before", 1 AS "stays", l."place" ${own}
     UNION ALL SELECT b."target", b."place" - b."nth", 0, b."place" FROM (${back}) b${fits}`
@@ -144,8 +144,8 @@ function isThere({ within }: Edge): Sql {
 
 /** Forgets cleared references that were set again or never can be. Others of the same deletion may still be needed. */
 export function forgetCleared({ from, column, to }: Edge, extent: Extent): Sql {
-  return sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')} AND "entity" = ${word(from)}
-    AND "column" = ${word(column)} AND "target" IN ${extent.ids(to)}`
+  return sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')} AND "entity" = ${quoted(from)}
+    AND "column" = ${quoted(column)} AND "target" IN ${extent.ids(to)}`
 }
 
 function journalAffected(type: EntityType, extent: Extent, dialect: Dialect): Sql {

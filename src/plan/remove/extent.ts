@@ -1,6 +1,6 @@
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { id, intLiteral, join, param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { LATE, type Step, step } from '../../store/step.ts'
 import { type ChangeKind, journal } from '../past/journal.ts'
 import type { Reach } from '../tables/graph.ts'
@@ -106,7 +106,7 @@ export class Extent {
   #isStillThat(found: Sql): Step {
     const { types } = this.#reach
     const isMember = types.map(
-      ({ name }, at) => sql`(x."type" = ${count(at)} AND x."id" IN ${this.ids(name)})`,
+      ({ name }, at) => sql`(x."type" = ${intLiteral(at)} AND x."id" IN ${this.ids(name)})`,
     )
     const noted = join(
       types.map(({ name }) => sql`(SELECT count(*) FROM ${this.ids(name)} m)`),
@@ -125,23 +125,23 @@ export class Extent {
   holders(edge: Edge, at: number, condition: Sql): Sql {
     const { rows, target } = referenceRowsOf(edge)
     const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
-    return sql`SELECT ${word(String(at))}, ${number}, 0 FROM ${rows}
+    return sql`SELECT ${quoted(String(at))}, ${number}, 0 FROM ${rows}
         WHERE ${this.has(target, edge.to)} AND ${condition}${this.#isOutside(sql`c`, edge.from)} HAVING count(*) > 0`
   }
 
   /** The number of lists outside of the extent that would become too short: edge number, number of rows. */
   undercut({ from, to, list }: Edge, at: number): Sql {
     const links = id(list?.links ?? '')
-    return sql`SELECT ${word(String(at))}, count(*), 0 FROM ${id(from)} c
+    return sql`SELECT ${quoted(String(at))}, count(*), 0 FROM ${id(from)} c
         WHERE c."id" IN (SELECT l."source" FROM ${links} l WHERE l."target" IN ${this.ids(to)})
-        AND (SELECT count(*) FROM ${links} k WHERE k."source" = c."id" AND k."target" NOT IN ${this.ids(to)}) < ${count(list?.min ?? 0)}
+        AND (SELECT count(*) FROM ${links} k WHERE k."source" = c."id" AND k."target" NOT IN ${this.ids(to)}) < ${intLiteral(list?.min ?? 0)}
         AND c."deleted_at" IS NULL${this.#isOutside(sql`c`, from)} HAVING count(*) > 0`
   }
 
   /** Rows of the extent with a deleted target outside of it: edge number and place in the list, row, target. */
   deadTargets(edge: Edge, at: number): Sql {
     const { rows, target, place } = referenceRowsOf(edge)
-    return sql`SELECT ${word(String(at))} || ${place}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+    return sql`SELECT ${quoted(String(at))} || ${place}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE c."id" IN ${this.ids(edge.from)} AND d."deleted_at" IS NOT NULL${this.#isOutside(sql`d`, edge.to)}`
   }
 
@@ -170,7 +170,7 @@ export class Extent {
     const { lock } = this.#dialect
     const held = sql`(${rows}${lock?.toChange ?? sql``}) r`
     const hasLists = this.#reach.clears.some(({ from, list }) => from === type.name && list !== undefined)
-    const ids = sql`SELECT ${count(this.#affectedCode(type))} AS "type", r."id" FROM ${held}`
+    const ids = sql`SELECT ${intLiteral(this.#affectedCode(type))} AS "type", r."id" FROM ${held}`
     return [
       // After waiting for a lock, the row is read anew, but its links are not. So they are read again afterwards.
       ...(lock !== undefined && hasLists

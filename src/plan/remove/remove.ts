@@ -4,14 +4,14 @@ import type { Dialect, Params } from '../../store/dialect.ts'
 import {
   and,
   compile,
-  count,
   id,
+  intLiteral,
   param,
+  quoted,
   type Sql,
   type Statement,
   sql,
   unionAll,
-  word,
 } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { checksOf } from '../condition/checks.ts'
@@ -235,7 +235,7 @@ class RemoveSteps {
       changed !== undefined && check.reads.isDisjointFrom(changed)
         ? []
         : [
-            sql`SELECT ${word(checkKey(type, at))}, t."id", 0 FROM ${id(type.name)} t
+            sql`SELECT ${quoted(checkKey(type, at))}, t."id", 0 FROM ${id(type.name)} t
               WHERE t."id" IN ${ids} AND ${check.broken(rowOf(type))}`,
           ],
     )
@@ -248,7 +248,7 @@ class RemoveSteps {
     )
     return compile(
       sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${this.#taken.closure(rootOfDeletion, restOfDeletion)}) q)
-        ${unionAll(found)} LIMIT ${count(budget.namedObstacles)}`,
+        ${unionAll(found)} LIMIT ${intLiteral(budget.namedObstacles)}`,
       this.#dialect.placeholder,
     )
   }
@@ -266,7 +266,12 @@ class RemoveSteps {
   #refuse(name: string, obstacles: readonly Sql[]): Step[] {
     if (obstacles.length === 0) return []
     return [
-      step(this.#dialect, name, 'none', sql`${unionAll(obstacles)} LIMIT ${count(budget.namedObstacles)}`),
+      step(
+        this.#dialect,
+        name,
+        'none',
+        sql`${unionAll(obstacles)} LIMIT ${intLiteral(budget.namedObstacles)}`,
+      ),
     ]
   }
 
@@ -304,7 +309,7 @@ function mark(type: EntityType, extent: Extent, dialect: Dialect): Sql {
 /** The type's number in the reach, the unique set's number in the type, who wants the value back, who has it. */
 function conflictOf(type: EntityType, code: number, set: readonly string[], at: number): Sql {
   const same = set.map((name) => sql`h.${id(name)} = t.${id(name)}`)
-  return sql`SELECT ${word(`${code} ${at}`)}, t."id", h."id" FROM "takeback_back" b
+  return sql`SELECT ${quoted(`${code} ${at}`)}, t."id", h."id" FROM "takeback_back" b
     JOIN ${id(type.name)} t ON t."id" = b."id" JOIN ${id(type.name)} h ON ${and(same)} AND h."id" <> t."id"
-    WHERE b."type" = ${count(code)} AND h."deleted_at" IS NULL`
+    WHERE b."type" = ${intLiteral(code)} AND h."deleted_at" IS NULL`
 }

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import { columnOf, type Field, walk } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { count, join, type Sql, sql } from '../../store/sql.ts'
+import { intLiteral, join, type Sql, sql } from '../../store/sql.ts'
 
 /** The bytes of what every Entity has: id, version and three times. */
 const OWN = 150
@@ -27,7 +27,7 @@ export function bytesOf(
     if (kind === 'text' || kind === 'json')
       long.push(sql`coalesce(${dialect.bytes(row(columnOf(field)), kind)}, 0)`)
   }
-  return sql`(${join([count(fixed), ...long], sql` + `)})`
+  return sql`(${join([intLiteral(fixed), ...long], sql` + `)})`
 }
 
 /** Whether a path or an object around it is chosen. */
@@ -43,7 +43,7 @@ function isChosen(path: string, chosen: ReadonlySet<string>): boolean {
 export function fittingRows(rows: Sql, order: Sql): Sql {
   const sums = sql`SELECT p."key", sum(p."bytes") OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before",
     count(*) OVER () AS "picked" FROM (${rows}) p`
-  return sql`SELECT w."key", w."picked" FROM (${sums}) w WHERE coalesce(w."before", 0) < ${count(budget.pageBytes)}`
+  return sql`SELECT w."key", w."picked" FROM (${sums}) w WHERE coalesce(w."before", 0) < ${intLiteral(budget.pageBytes)}`
 }
 
 /** The parts of a page's SQL. Its rows are called `t`. */
@@ -63,14 +63,14 @@ export interface PageParts {
 /** The same as `wholePage`, for a page that an index finds so fast that it can be read twice. */
 export function boundedPage({ inPlace, bytes, shown, place }: PageParts): Sql {
   const total = sql`(SELECT sum(p."bytes") FROM (SELECT ${bytes} AS "bytes" ${inPlace}) p)`
-  return sql`SELECT CASE WHEN ${total} <= ${count(budget.pageBytes)} THEN ${shown} END, ${place} ${inPlace}`
+  return sql`SELECT CASE WHEN ${total} <= ${intLiteral(budget.pageBytes)} THEN ${shown} END, ${place} ${inPlace}`
 }
 
 /** Rows of (JSON, place) of a large page. All JSON is null if the page does not fit into an answer. */
 export function wholePage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const picked = sql`(SELECT p."id" FROM "~page" p)`
   const total = sql`(SELECT sum(${bytes}) FROM ${table} t WHERE t."id" IN ${picked})`
-  return sql`WITH "~page" AS (${ids}) SELECT CASE WHEN ${total} <= ${count(budget.pageBytes)} THEN ${shown} END, ${place}
+  return sql`WITH "~page" AS (${ids}) SELECT CASE WHEN ${total} <= ${intLiteral(budget.pageBytes)} THEN ${shown} END, ${place}
     FROM ${table} t WHERE t."id" IN ${picked} ORDER BY ${order} LIMIT ${limit}`
 }
 
@@ -78,6 +78,6 @@ export function wholePage({ table, ids, order, limit, bytes, shown, place }: Pag
 export function cutPage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const sums = sql`SELECT t."id", sum(${bytes}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before"
     FROM ${table} t WHERE t."id" IN (${ids})`
-  return sql`SELECT CASE WHEN coalesce(w."before", 0) < ${count(budget.pageBytes)} THEN ${shown} END, ${place}
+  return sql`SELECT CASE WHEN coalesce(w."before", 0) < ${intLiteral(budget.pageBytes)} THEN ${shown} END, ${place}
     FROM (${sums}) w JOIN ${table} t ON t."id" = w."id" ORDER BY ${order} LIMIT ${limit}`
 }

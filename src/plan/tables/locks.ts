@@ -1,7 +1,7 @@
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { mutexKey } from '../../store/mutex.ts'
-import { join, sql, word } from '../../store/sql.ts'
+import { join, quoted, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 
 /**
@@ -26,7 +26,7 @@ export function lockGraphs(
 export function lockNames(names: readonly string[], dialect: Dialect, shared = false): Step[] {
   if (dialect.lock === undefined) return []
   const rows = sortedKeys(new Set(names.map(mutexKey))).map(
-    (key) => sql`(${word(String(key))}::bigint, ${shared ? sql`true` : sql`false`})`,
+    (key) => sql`(${quoted(String(key))}::bigint, ${shared ? sql`true` : sql`false`})`,
   )
   const listed = sql`(SELECT * FROM (VALUES ${join(rows)}) v("key", "shared"))`
   return [step(dialect, 'mutex', 'any', dialect.lock.keys(listed))]

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../declare/closest.ts'
 import { addError, type Errors } from '../../errors.ts'
 import type { Bound } from '../../store/dialect.ts'
-import { count, type Sql, sql, word } from '../../store/sql.ts'
+import { intLiteral, quoted, type Sql, sql } from '../../store/sql.ts'
 import type { KeyLimits, KeyScope } from './key-scope.ts'
 
 /** A user: an Entity of a login type. */
@@ -112,7 +112,7 @@ export function actorParams(actor: Actor): Record<'$actor' | '$actor_id' | '$via
 /** The text of `actorName`, from a row of the journal. */
 export function journalledActor(row: Sql): Sql {
   const user = sql`${row}."actor" || '/' || CAST(${row}."actor_id" AS text)`
-  const isKey = sql`substr(${row}."via", 1, ${count(KEYS.length + 1)}) = ${word(`${KEYS}/`)}`
+  const isKey = sql`substr(${row}."via", 1, ${intLiteral(KEYS.length + 1)}) = ${quoted(`${KEYS}/`)}`
   return sql`CASE WHEN ${row}."actor_id" IS NULL THEN ${row}."actor" WHEN ${row}."via" IS NULL THEN ${user}
     WHEN ${isKey} THEN ${row}."via" ELSE ${row}."via" || ' as ' || ${user} END`
 }

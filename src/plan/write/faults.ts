@@ -2,7 +2,17 @@ import type { EntityType } from '../../declare/model.ts'
 import { addReferenceError, dottedPath } from '../../declare/values.ts'
 import { addError, type Errors } from '../../errors.ts'
 import type { Dialect, Params, Row } from '../../store/dialect.ts'
-import { and, compile, count, id, param, type Sql, type Statement, sql, unionAll } from '../../store/sql.ts'
+import {
+  and,
+  compile,
+  id,
+  intLiteral,
+  param,
+  type Sql,
+  type Statement,
+  sql,
+  unionAll,
+} from '../../store/sql.ts'
 import type { BodyColumn } from '../tables/columns.ts'
 import { EMAIL_KEY, uniquesOf } from '../tables/schema.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
@@ -54,9 +64,9 @@ export function compileFaults(
 function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
   const { field } = column
   if (field.kind !== 'links')
-    return sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${hasLiveTarget(column, { lock: undefined, members })}`
+    return sql`SELECT 'reference', ${intLiteral(at)}, 0 WHERE NOT ${hasLiveTarget(column, { lock: undefined, members })}`
   const { rows, target, place } = members(boundOf(column), field.member)
-  return sql`SELECT 'reference', ${count(at)}, ${place} FROM ${rows} WHERE ${target} IS NOT NULL
+  return sql`SELECT 'reference', ${intLiteral(at)}, ${place} FROM ${rows} WHERE ${target} IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM ${id(field.target)} h WHERE h."id" = ${target} AND h."deleted_at" IS NULL)`
 }
 
@@ -75,7 +85,7 @@ function holderOf({ type, columns, set, at }: UniqueSet, params: Params): Sql {
     const own = sql`(SELECT own.${id(name)} FROM ${id(type.name)} own WHERE own."id" = ${param('$id')})`
     return sql`t.${id(name)} = ${Object.hasOwn(params, name) ? param(name, kind) : own}`
   })
-  return sql`SELECT 'unique', ${count(at)}, t."id" FROM ${id(type.name)} t
+  return sql`SELECT 'unique', ${intLiteral(at)}, t."id" FROM ${id(type.name)} t
     WHERE ${and(same)} AND t."deleted_at" IS NULL AND t."id" <> ${param('$id')}`
 }
 

@@ -1,7 +1,7 @@
 import { copiedTables } from '../copy/tables.ts'
 import { BACKUP, type Metadata, readMetaValue, writeMetaValue } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
-import { id, sql, word } from '../sql.ts'
+import { id, quoted, sql } from '../sql.ts'
 import type { SealedSecret } from './sealing.ts'
 
 /** The metadata of a backup. */
@@ -46,7 +46,7 @@ export async function writeRecord(
 }
 
 export async function eraseRecord(session: DatabaseSession): Promise<void> {
-  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" LIKE ${word(`${BACKUP}%`)}`)
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" LIKE ${quoted(`${BACKUP}%`)}`)
 }
 
 export async function lastChangeOf(

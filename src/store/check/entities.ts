@@ -2,7 +2,7 @@ import { emailKey } from '../../declare/email-key.ts'
 import { foldedColumn } from '../../declare/folded-column.ts'
 import { foldText, keptWords } from '../../declare/words.ts'
 import { PageSize } from '../page-size.ts'
-import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import { id, intLiteral, join, param, quoted, type Sql, sql } from '../sql.ts'
 import { type Column, isJournalled, pathOf, type Table } from '../tables.ts'
 import { type Checked, type Finding, NAMED_MAX } from './finding.ts'
 import { isAsJournalled, journalledValue } from './journalled.ts'
@@ -32,8 +32,8 @@ export async function checkEntities(
   const page = (
     limit: number,
   ) => sql`SELECT t."id", ${structure.dialect.array(values)}, j."kind", j."data", j."deletion" FROM ${id(table.name)} t
-    LEFT JOIN "takeback_journal" j ON j."entity" = ${word(table.name)} AND j."entity_id" = t."id" AND j."version" = t."version"
-    WHERE t."id" > ${param('$id')} ORDER BY t."id" LIMIT ${count(limit)}`
+    LEFT JOIN "takeback_journal" j ON j."entity" = ${quoted(table.name)} AND j."entity_id" = t."id" AND j."version" = t."version"
+    WHERE t."id" > ${param('$id')} ORDER BY t."id" LIMIT ${intLiteral(limit)}`
   const findings: Finding[] = []
   const size = new PageSize(ROWS_MAX)
   for (let last = 0; findings.length < NAMED_MAX; ) {
@@ -112,11 +112,11 @@ function compareDerived(where: string, table: Table, held: ReadonlyMap<string, u
 
 /** Compares every Entity in the journal with the table, and its versions with each other. */
 export async function checkJournal({ session }: Checked, table: Table): Promise<Finding[]> {
-  const ofTable = (alias: Sql) => sql`${alias}."entity" = ${word(table.name)}`
+  const ofTable = (alias: Sql) => sql`${alias}."entity" = ${quoted(table.name)}`
   const page = sql`SELECT g."id", g."lo", g."hi", g."n", t."version", n."kind",
       CASE WHEN t."id" IS NULL THEN (SELECT count(k."data") FROM "takeback_journal" k WHERE ${ofTable(sql`k`)} AND k."entity_id" = g."id") END
     FROM (SELECT j."entity_id" AS "id", min(j."version") AS "lo", max(j."version") AS "hi", count(*) AS "n" FROM "takeback_journal" j
-      WHERE ${ofTable(sql`j`)} AND j."entity_id" > ${param('$id')} GROUP BY j."entity_id" ORDER BY j."entity_id" LIMIT ${count(ROWS_MAX)}) g
+      WHERE ${ofTable(sql`j`)} AND j."entity_id" > ${param('$id')} GROUP BY j."entity_id" ORDER BY j."entity_id" LIMIT ${intLiteral(ROWS_MAX)}) g
     JOIN "takeback_journal" n ON ${ofTable(sql`n`)} AND n."entity_id" = g."id" AND n."version" = g."hi"
     LEFT JOIN ${id(table.name)} t ON t."id" = g."id" ORDER BY g."id"`
   const findings: Finding[] = []
@@ -141,7 +141,7 @@ export async function checkJournal({ session }: Checked, table: Table): Promise<
 
 /** Finds types in the journal that the database does not have. Dropped types have a name with `~`. */
 export async function checkTypes({ session, metadata }: Checked): Promise<Finding[]> {
-  const known = metadata.tables.length === 0 ? sql`''` : join(metadata.tables.map(({ name }) => word(name)))
+  const known = metadata.tables.length === 0 ? sql`''` : join(metadata.tables.map(({ name }) => quoted(name)))
   const rows = await session.all(
     sql`SELECT DISTINCT j."entity" FROM "takeback_journal" j WHERE j."entity" NOT IN (${known}) AND j."entity" NOT LIKE '%~%'`,
   )

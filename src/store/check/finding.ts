@@ -1,7 +1,7 @@
 import type { Params, Row } from '../dialect.ts'
 import type { Metadata } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
-import { count, type Sql, sql } from '../sql.ts'
+import { intLiteral, type Sql, sql } from '../sql.ts'
 
 /** Something that is inconsistent. */
 export interface Finding {
@@ -28,5 +28,5 @@ export async function findRows(
   finding: (row: Row) => Finding,
   params: Params = {},
 ): Promise<Finding[]> {
-  return (await session.all(sql`${source} LIMIT ${count(NAMED_MAX)}`, params)).map(finding)
+  return (await session.all(sql`${source} LIMIT ${intLiteral(NAMED_MAX)}`, params)).map(finding)
 }

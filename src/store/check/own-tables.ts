@@ -1,5 +1,5 @@
 import { aboutEntities, besidesJournal } from '../own.ts'
-import { id, join, sql, word } from '../sql.ts'
+import { id, join, quoted, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { type Checked, type Finding, findRows } from './finding.ts'
 
@@ -16,7 +16,7 @@ export async function checkAbout(checked: Checked, table: Table): Promise<Findin
 function checkSubjects(checked: Checked, table: Table, name: string): Promise<Finding[]> {
   return findRows(
     checked,
-    sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)} AND o."entity_id" <> 0
+    sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${quoted(table.name)} AND o."entity_id" <> 0
       AND NOT EXISTS (SELECT 1 FROM ${id(table.name)} t WHERE t."id" = o."entity_id")`,
     ([row]) => ({ kind: 'own', where: name, what: `refers to ${table.name}/${row}, which does not exist` }),
   )
@@ -46,7 +46,7 @@ async function checkCleared(checked: Checked, table: Table, column: Column): Pro
   if (target === undefined) return []
   return findRows(
     checked,
-    sql`SELECT o."entity_id", o."target" FROM "takeback_cleared" o WHERE o."entity" = ${word(table.name)} AND o."column" = ${word(column.name)}
+    sql`SELECT o."entity_id", o."target" FROM "takeback_cleared" o WHERE o."entity" = ${quoted(table.name)} AND o."column" = ${quoted(column.name)}
       AND NOT EXISTS (SELECT 1 FROM ${id(target)} x WHERE x."id" = o."target")`,
     ([row, one]) => ({
       kind: 'own',
@@ -59,10 +59,10 @@ async function checkCleared(checked: Checked, table: Table, column: Column): Pro
 /** Finds sealed values of columns that are not secret. */
 function checkSealed(checked: Checked, table: Table): Promise<Finding[]> {
   const secrets = table.columns.filter(({ secret }) => secret)
-  const isNoSecret = secrets.map(({ name }) => sql` AND o."column" <> ${word(name)}`)
+  const isNoSecret = secrets.map(({ name }) => sql` AND o."column" <> ${quoted(name)}`)
   return findRows(
     checked,
-    sql`SELECT o."entity_id", o."column" FROM "takeback_sealed" o WHERE o."entity" = ${word(table.name)}${join(isNoSecret, sql``)}`,
+    sql`SELECT o."entity_id", o."column" FROM "takeback_sealed" o WHERE o."entity" = ${quoted(table.name)}${join(isNoSecret, sql``)}`,
     ([row, column]) => ({
       kind: 'own',
       where: 'takeback_sealed',

@@ -12,7 +12,7 @@ import {
 } from '../migration/metadata.ts'
 import type { DatabaseSession, Structure, StructureSession } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
-import { count, id, sql, word } from '../sql.ts'
+import { id, intLiteral, quoted, sql } from '../sql.ts'
 import { unwritable } from '../sqlite/errors.ts'
 import type { Store } from '../store.ts'
 import { type EndedMeanwhile, endedMeanwhile } from './ended.ts'
@@ -126,7 +126,9 @@ async function endOf(session: DatabaseSession): Promise<Pick<Source, 'last' | 'c
 }
 
 async function changesSince(session: DatabaseSession, last: number): Promise<number> {
-  const [row] = await session.all(sql`SELECT count(*) FROM "takeback_journal" WHERE "seq" > ${count(last)}`)
+  const [row] = await session.all(
+    sql`SELECT count(*) FROM "takeback_journal" WHERE "seq" > ${intLiteral(last)}`,
+  )
   return Number(row?.[0])
 }
 
@@ -223,6 +225,6 @@ async function complete(
     await writeMetadata(session, metadata)
     for (const [key, value] of carried) await writeMetaValue(session, key, value)
     await atEnd?.({ structure: target, session }, metadata)
-    await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(COPYING)}`)
+    await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${quoted(COPYING)}`)
   })
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Dialect, Params } from '../dialect.ts'
 import type { DatabaseSession } from '../migration/structure.ts'
 import { PageSize } from '../page-size.ts'
-import { count, id, join, param, type Sql, sql } from '../sql.ts'
+import { id, intLiteral, join, param, type Sql, sql } from '../sql.ts'
 import type { CopiedTable } from './tables.ts'
 
 export type RowPage = readonly (readonly unknown[])[]
@@ -22,7 +22,7 @@ export async function* pagesOf(
     const limit = size.rows
     const behind: Sql = last === undefined ? sql`` : sql` WHERE ${isBehindRow(table)}`
     const rows = await session.all(
-      sql`SELECT ${dialect.array(values)} FROM ${id(name)} t${behind} ORDER BY ${order} LIMIT ${count(limit)}`,
+      sql`SELECT ${dialect.array(values)} FROM ${id(name)} t${behind} ORDER BY ${order} LIMIT ${intLiteral(limit)}`,
       last,
     )
     const page = rows.map(([json]) => JSON.parse(String(json)) as unknown[])

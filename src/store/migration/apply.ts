@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { ordered } from '../order.ts'
 import { aboutColumns } from '../own.ts'
-import { id, join, param, type Sql, sql, word } from '../sql.ts'
+import { id, join, param, quoted, type Sql, sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
 import { orderedChanges } from './order.ts'
@@ -84,7 +84,7 @@ export async function createTable(
   )
   // A table with this name may have been dropped: its ids are not reused.
   const [row] = await session.all(
-    sql`SELECT max("entity_id") FROM "takeback_journal" WHERE "entity" = ${word(table.name)} OR "entity" LIKE ${word(`${table.name}~%`)}`,
+    sql`SELECT max("entity_id") FROM "takeback_journal" WHERE "entity" = ${quoted(table.name)} OR "entity" LIKE ${quoted(`${table.name}~%`)}`,
   )
   const last = Number(row?.[0] ?? 0)
   if (last > 0) for (const source of ddl.giveAfter(table.name, 'id', last)) await session.run(source)
@@ -209,12 +209,12 @@ async function renameField(
     await session.run(sql`ALTER TABLE ${id(table)} RENAME COLUMN ${id(old)} TO ${id(fresh)}`)
     for (const { name } of aboutColumns)
       await session.run(
-        sql`UPDATE ${id(name)} SET "column" = ${word(fresh)} WHERE "entity" = ${word(table)} AND "column" = ${word(old)}`,
+        sql`UPDATE ${id(name)} SET "column" = ${quoted(fresh)} WHERE "entity" = ${quoted(table)} AND "column" = ${quoted(old)}`,
       )
   }
   const { set, where } = ddl.renameKey(from, to)
   await session.run(
-    sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE "entity" = ${word(table)} AND ${where}`,
+    sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE "entity" = ${quoted(table)} AND ${where}`,
   )
 }
 
@@ -245,5 +245,5 @@ function nameOf(table: string, index: Index): string {
 }
 
 function literal(value: unknown): Sql {
-  return typeof value === 'string' ? word(value) : { parts: [String(value ?? 'NULL')] }
+  return typeof value === 'string' ? quoted(value) : { parts: [String(value ?? 'NULL')] }
 }

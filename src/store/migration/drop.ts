@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { droppedName } from '../dropped.ts'
 import { aboutColumns, aboutEntities } from '../own.ts'
-import { id, type Sql, sql, word } from '../sql.ts'
+import { id, quoted, type Sql, sql } from '../sql.ts'
 import { type Column, type Index, isDerivedFrom, pathOf, type Table } from '../tables.ts'
 import { dropIndex } from './apply.ts'
 import { dropLinks } from './links.ts'
@@ -110,10 +110,10 @@ async function dropColumn(
   await dropLinks({ structure, session }, table, column)
   for (const source of ddl.dropColumn(table, column)) await session.run(source)
   const { set, where } = ddl.dropKey(pathOf(column))
-  const ofTable: Sql = sql`"entity" = ${word(table.name)}`
+  const ofTable: Sql = sql`"entity" = ${quoted(table.name)}`
   await session.run(sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE ${ofTable} AND ${where}`)
   for (const own of aboutColumns)
-    await session.run(sql`DELETE FROM ${id(own.name)} WHERE ${ofTable} AND "column" = ${word(column.name)}`)
+    await session.run(sql`DELETE FROM ${id(own.name)} WHERE ${ofTable} AND "column" = ${quoted(column.name)}`)
 }
 
 /**
@@ -134,9 +134,9 @@ async function dropTable(
   await session.run(sql`DROP TABLE ${id(name)}${structure.ddl.withReferences}`)
   const former = droppedName(name, generation)
   await session.run(
-    sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(former)} WHERE "entity" = ${word(name)}`,
+    sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${quoted(former)} WHERE "entity" = ${quoted(name)}`,
   )
   for (const own of aboutEntities)
-    await session.run(sql`DELETE FROM ${id(own.name)} WHERE "entity" = ${word(name)}`)
+    await session.run(sql`DELETE FROM ${id(own.name)} WHERE "entity" = ${quoted(name)}`)
   await retireType(session, { from: name, to: former, clock: structure.dialect.clock })
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { sql, word } from '../sql.ts'
+import { quoted, sql } from '../sql.ts'
 import { writeMetaValue } from './metadata.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
@@ -14,7 +14,7 @@ const ORIGIN = 'origin'
  */
 export async function keepIncarnation(structure: Structure, session: DatabaseSession): Promise<void> {
   const rows = await session.all(
-    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${word(INCARNATION)}, ${word(ORIGIN)})`,
+    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${quoted(INCARNATION)}, ${quoted(ORIGIN)})`,
   )
   const told = new Map(rows.map(([key, value]) => [key, value]))
   const origin = await structure.origin(session)
@@ -25,5 +25,5 @@ export async function keepIncarnation(structure: Structure, session: DatabaseSes
 
 /** Makes the next start choose a new one. */
 export async function forgetIncarnation(session: DatabaseSession): Promise<void> {
-  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(INCARNATION)}`)
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${quoted(INCARNATION)}`)
 }

@@ -2,7 +2,7 @@ import { StartError } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
 import { FORMAT } from '../own.ts'
 import { createOwnTables, upgradeOwnTables } from '../own-ddl.ts'
-import { join, param, sql, word } from '../sql.ts'
+import { join, param, quoted, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
@@ -93,16 +93,16 @@ export async function writeMetadata(
 
 /** The metadata that copies take along: key, value. */
 export async function readCarried(session: DatabaseSession): Promise<[key: string, value: string][]> {
-  const keys = join([SERVED, AHEAD, MARKS].map(word))
+  const keys = join([SERVED, AHEAD, MARKS].map(quoted))
   const rows = await session.all(
-    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${keys}) OR "key" LIKE ${word(`${CUT}%`)}`,
+    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${keys}) OR "key" LIKE ${quoted(`${CUT}%`)}`,
   )
   return rows.map(([key, value]) => [String(key), String(value)])
 }
 
 /** The metadata under a key; undefined if there is none. */
 export async function readMetaValue(session: DatabaseSession, key: string): Promise<string | undefined> {
-  const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
+  const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${quoted(key)}`)
   return row === undefined ? undefined : String(row[0])
 }
 

@@ -1,5 +1,5 @@
 import { isRecord } from '../../declare/record.ts'
-import { count, id, param, sql, word } from '../sql.ts'
+import { id, intLiteral, param, quoted, sql } from '../sql.ts'
 import { type Column, pathOf, type Table } from '../tables.ts'
 import type { StructureSession } from './structure.ts'
 
@@ -17,9 +17,9 @@ export async function rejoin(database: StructureSession, table: Table, column: C
   if (since === undefined) return
   const value = dialect.array([dialect.render(column.kind, sql`t.${id(column.name)}`, column.scale ?? 0)])
   const page = sql`SELECT j."seq", j."data", ${value} FROM "takeback_journal" j
-    JOIN ${id(table.name)} t ON t."id" = j."entity_id" WHERE j."entity" = ${word(table.name)}
+    JOIN ${id(table.name)} t ON t."id" = j."entity_id" WHERE j."entity" = ${quoted(table.name)}
     AND j."at" >= ${param('$since', 'datetime')} AND j."data" IS NOT NULL AND j."seq" > ${param('$seq', 'integer')}
-    ORDER BY j."seq" LIMIT ${count(PAGE)}`
+    ORDER BY j."seq" LIMIT ${intLiteral(PAGE)}`
   const made = dialect.rows('$rows', [
     { name: 'seq', kind: 'integer' },
     { name: 'data', kind: 'text' },
@@ -42,7 +42,7 @@ export async function rejoin(database: StructureSession, table: Table, column: C
 async function asideSince({ structure, session }: StructureSession, table: Table, column: Column) {
   const at = structure.dialect.array([structure.dialect.render('datetime', sql`max("at")`, 0)])
   const [row] = await session.all(
-    sql`SELECT ${at} FROM "takeback_migrations" WHERE "entity" = ${word(table.name)} AND "column" = ${word(column.name)} AND "change" LIKE '{"kind":"aside"%'`,
+    sql`SELECT ${at} FROM "takeback_migrations" WHERE "entity" = ${quoted(table.name)} AND "column" = ${quoted(column.name)} AND "change" LIKE '{"kind":"aside"%'`,
   )
   const [since] = JSON.parse(String(row?.[0] ?? '[]')) as (string | null)[]
   return since ?? undefined

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import { linkTableOf } from '../../declare/model.ts'
 import type { Dialect, Params } from '../dialect.ts'
-import { count, id, join, param, type Sql, sql } from '../sql.ts'
+import { id, intLiteral, join, param, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import type { DatabaseSession } from './structure.ts'
 
@@ -85,7 +85,7 @@ export class RowQueries {
     const value = this.#column(table, column.name)
     const json = this.#dialect.array([this.#dialect.render(column.kind, value, column.scale ?? 0)])
     const page = sql`SELECT t."id", ${json} FROM ${this.#table(table)} t
-      WHERE t."id" > ${param('$id')} AND ${value} IS NOT NULL ORDER BY t."id" LIMIT ${count(PAGE)}`
+      WHERE t."id" > ${param('$id')} AND ${value} IS NOT NULL ORDER BY t."id" LIMIT ${intLiteral(PAGE)}`
     let found = noRows
     for (let last = 0; ; ) {
       const rows = await this.#session.all(page, { $id: last })
@@ -118,7 +118,7 @@ export class RowQueries {
     const number = await this.#number(sql`SELECT count(*) ${from}`)
     if (number === 0) return noRows
     const rows = await this.#session.all(
-      sql`SELECT t."id" ${from} ORDER BY t."id" LIMIT ${count(budget.migrationRows)}`,
+      sql`SELECT t."id" ${from} ORDER BY t."id" LIMIT ${intLiteral(budget.migrationRows)}`,
     )
     return { count: number, ids: rows.map(([one]) => Number(one)) }
   }

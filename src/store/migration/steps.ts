@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'bun'
 import { SKEW_MS } from '../../clock.ts'
-import { id, param, type Sql, sql, word } from '../sql.ts'
+import { id, param, quoted, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { orderedChanges } from './order.ts'
 import type { StructureSession, TableChange } from './structure.ts'
@@ -59,7 +59,7 @@ export async function recordSteps(
   for (const [place, { table, column, change }] of recorded.entries())
     await session.run(
       sql`INSERT INTO ${TABLE} ("operation", "place", "at", "entity", "column", "change")
-        VALUES (${param('$operation')}, ${param('$place', 'integer')}, ${param('$at', 'datetime')}, ${word(table.name)}, ${word(column.name)}, ${param('$change')})`,
+        VALUES (${param('$operation')}, ${param('$place', 'integer')}, ${param('$at', 'datetime')}, ${quoted(table.name)}, ${quoted(column.name)}, ${param('$change')})`,
       {
         $operation: operation,
         $place: place,
@@ -84,7 +84,7 @@ export async function recordSteps(
 /** The journal row for a whole type, which has no id. */
 function journalled(name: string): Sql {
   return sql`INSERT INTO "takeback_journal" ("operation", "at", "actor", "entity", "entity_id", "version", "kind")
-    SELECT ${param('$operation')}, ${param('$at', 'datetime')}, 'system', ${word(name)}, 0, ${param('$generation', 'integer')}, 'migrate'`
+    SELECT ${param('$operation')}, ${param('$at', 'datetime')}, 'system', ${quoted(name)}, 0, ${param('$generation', 'integer')}, 'migrate'`
 }
 
 /**

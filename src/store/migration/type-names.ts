@@ -2,7 +2,7 @@ import { TAKEN_LOGINS } from '../../declare/entity-names.ts'
 import { droppedName, droppedReason } from '../dropped.ts'
 import { aboutEntities, ownTables } from '../own.ts'
 import type { OwnTable, TypeNaming } from '../own-table.ts'
-import { count, id, param, type Sql, sql, word } from '../sql.ts'
+import { id, intLiteral, param, quoted, type Sql, sql } from '../sql.ts'
 import { CUT } from './metadata.ts'
 import type { DatabaseSession } from './structure.ts'
 
@@ -18,9 +18,9 @@ export async function renameType(session: DatabaseSession, from: string, to: str
     await renameIn(session, { table: name, column: 'entity' }, { text: '*', at: 'whole' }, { from, to })
   for (const table of ownTables) await renameTexts(session, table, { from, to })
   for (const rename of Object.values(byHand)) await rename(session, { from, to })
-  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(CUT + to)}`)
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${quoted(CUT + to)}`)
   await session.run(
-    sql`UPDATE "takeback_meta" SET "key" = ${word(CUT + to)} WHERE "key" = ${word(CUT + from)}`,
+    sql`UPDATE "takeback_meta" SET "key" = ${quoted(CUT + to)} WHERE "key" = ${quoted(CUT + from)}`,
   )
 }
 
@@ -68,9 +68,9 @@ async function renameIn(
 ): Promise<void> {
   const [old, fresh] = [textOf(naming, from), textOf(naming, to)]
   const set: Sql = {
-    whole: word(fresh),
-    start: sql`${word(fresh)} || substr(${id(column)}, ${count(old.length + 1)})`,
-    anywhere: sql`replace(${id(column)}, ${word(old)}, ${word(fresh)})`,
+    whole: quoted(fresh),
+    start: sql`${quoted(fresh)} || substr(${id(column)}, ${intLiteral(old.length + 1)})`,
+    anywhere: sql`replace(${id(column)}, ${quoted(old)}, ${quoted(fresh)})`,
   }[naming.at]
   await session.run(
     sql`UPDATE ${id(table)} SET ${id(column)} = ${set} WHERE ${isThere(id(column), naming, from)}`,
@@ -84,9 +84,9 @@ function textOf({ text }: TypeNaming, name: string): string {
 function isThere(column: Sql, naming: TypeNaming, name: string): Sql {
   const text = textOf(naming, name)
   return {
-    whole: sql`${column} = ${word(text)}`,
-    start: sql`substr(${column}, 1, ${count(text.length)}) = ${word(text)}`,
-    anywhere: sql`replace(${column}, ${word(text)}, '') <> ${column}`,
+    whole: sql`${column} = ${quoted(text)}`,
+    start: sql`substr(${column}, 1, ${intLiteral(text.length)}) = ${quoted(text)}`,
+    anywhere: sql`replace(${column}, ${quoted(text)}, '') <> ${column}`,
   }[naming.at]
 }
 
@@ -104,7 +104,7 @@ export const byHand: Readonly<
  */
 async function rescopeKeys(session: DatabaseSession, names: NameChange): Promise<void> {
   const rows = await session.all(
-    sql`SELECT k."id", k."can" FROM "takeback_keys" k WHERE k."can" LIKE ${word(`%"${names.from}"%`)}`,
+    sql`SELECT k."id", k."can" FROM "takeback_keys" k WHERE k."can" LIKE ${quoted(`%"${names.from}"%`)}`,
   )
   for (const [key, can] of rows) {
     const rights = renamedMembers(JSON.parse(String(can)), ['entities'], names)
@@ -120,7 +120,7 @@ const BY_TYPE = ['views', 'columns']
 
 async function renamePreferences(session: DatabaseSession, names: NameChange): Promise<void> {
   const rows = await session.all(
-    sql`SELECT p."entity", p."entity_id", p."value" FROM "takeback_preferences" p WHERE p."value" LIKE ${word(`%"${names.from}"%`)}`,
+    sql`SELECT p."entity", p."entity_id", p."value" FROM "takeback_preferences" p WHERE p."value" LIKE ${quoted(`%"${names.from}"%`)}`,
   )
   for (const [entity, user, value] of rows)
     await session.run(

@@ -1,5 +1,5 @@
 import { PageSize } from '../page-size.ts'
-import { count, id, param, sql } from '../sql.ts'
+import { id, intLiteral, param, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import type { DatabaseSession, Structure } from './structure.ts'
 
@@ -22,7 +22,7 @@ export async function fillWords(
   let last = 0
   for (const size = new PageSize(); ; ) {
     const page = await session.all(
-      sql`SELECT "id", ${source} FROM ${id(table.name)} WHERE "id" > ${param('$id')} AND ${source} IS NOT NULL ORDER BY "id" LIMIT ${count(size.rows)}`,
+      sql`SELECT "id", ${source} FROM ${id(table.name)} WHERE "id" > ${param('$id')} AND ${source} IS NOT NULL ORDER BY "id" LIMIT ${intLiteral(size.rows)}`,
       { $id: last },
     )
     if (page.length === 0) return

@@ -3,7 +3,7 @@ import { SKEW_MS } from '../../clock.ts'
 import type { TimePart } from '../../declare/cel/expression.ts'
 import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../dialect.ts'
-import { count, id, join, once, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+import { id, intLiteral, join, once, type ParamKind, param, quoted, type Sql, sql } from '../sql.ts'
 import { localTimeSql } from './local-time.ts'
 import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
@@ -62,7 +62,7 @@ export const dialect: Dialect = {
     // Compared by bytes, like the column. Every engine supports that for an expression.
     if (kind === 'text') return sql`((${json}::json #>> ${at}) COLLATE "C")`
     // A field that is now a decimal may have been an integer, or had fewer decimal places.
-    if (kind === 'decimal') return sql`round((${json}::json #>> ${at})::numeric, ${count(scale)})`
+    if (kind === 'decimal') return sql`round((${json}::json #>> ${at})::numeric, ${intLiteral(scale)})`
     return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
 
@@ -73,7 +73,7 @@ export const dialect: Dialect = {
   average(value, kind, scale) {
     if (kind === 'number') return sql`sum(${value}) / count(${value})`
     // As integers, so that rounding is the same on every database.
-    return sql`(sum(${value}) * ${count(10 ** scale)})::double precision / count(${value})`
+    return sql`(sum(${value}) * ${intLiteral(10 ** scale)})::double precision / count(${value})`
   },
   items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
   itemOf: (alias, path, kind, scale) => dialect.extract(sql`${alias}.value`, path, kind, scale),
@@ -84,7 +84,7 @@ export const dialect: Dialect = {
   endsWith: (text, part) => sql`starts_with(reverse(${text}), reverse(${part}))`,
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   lower: (text) => sql`lower(${text} COLLATE "C")`,
-  shift: (time, ms) => sql`(${time} + ${word(`${ms} milliseconds`)}::interval)`,
+  shift: (time, ms) => sql`(${time} + ${quoted(`${ms} milliseconds`)}::interval)`,
   day: (time) => sql`(${time} AT TIME ZONE 'UTC')::date`,
   periodStart,
   timePart,
@@ -94,7 +94,7 @@ export const dialect: Dialect = {
       ? sql`'{}'`
       : sql`('{' || ${join(
           members.map(
-            ([key, value]) => sql`${word(`${JSON.stringify(key)}:`)} || coalesce(${value}, 'null')`,
+            ([key, value]) => sql`${quoted(`${JSON.stringify(key)}:`)} || coalesce(${value}, 'null')`,
           ),
           sql` || ',' || `,
         )} || '}')`,
@@ -119,11 +119,11 @@ export const dialect: Dialect = {
     // OFFSET 0: each reached row looks up its own by the index. A join would read whole tables at every level.
     const further = arms.map(
       ({ from, to, table, column, links, condition }) =>
-        sql`(SELECT ${count(to)} AS "type", c."id" FROM ${
+        sql`(SELECT ${intLiteral(to)} AS "type", c."id" FROM ${
           links === undefined
             ? sql`${id(table)} c WHERE c.${id(column)} = r."id"`
             : sql`${id(links)} l JOIN ${id(table)} c ON c."id" = l."source" WHERE l."target" = r."id"`
-        } AND r."type" = ${count(from)} AND ${condition} OFFSET 0)`,
+        } AND r."type" = ${intLiteral(from)} AND ${condition} OFFSET 0)`,
     )
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${root} UNION
       SELECT f."type", f."id" FROM "takeback_reached" r CROSS JOIN LATERAL (${join(further, sql` UNION ALL `)}) f)
@@ -139,7 +139,7 @@ export const dialect: Dialect = {
     sql`(SELECT ${join(
       columns.map(
         (column, at) =>
-          sql`(r.value ->> ${count(at)})::${{ parts: [castOf(column.kind)] }} AS ${id(column.name)}`,
+          sql`(r.value ->> ${intLiteral(at)})::${{ parts: [castOf(column.kind)] }} AS ${id(column.name)}`,
       ),
     )} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
   // Numbers are parsed far faster from an array, whose text is almost JSON.
@@ -159,7 +159,7 @@ export const dialect: Dialect = {
     once(
       [text],
       ([value = text]) =>
-        sql`CASE WHEN char_length(${value}) <= ${count(budget.matchedCharacters)} THEN ${value} COLLATE "C" ~ ${pattern} END`,
+        sql`CASE WHEN char_length(${value}) <= ${intLiteral(budget.matchedCharacters)} THEN ${value} COLLATE "C" ~ ${pattern} END`,
     ),
   members: (list, member) => ({
     rows: sql`json_array_elements(${list}) WITH ORDINALITY AS m("value", "at")`,
@@ -172,7 +172,7 @@ export const dialect: Dialect = {
 
   now: NOW,
   nextTime: (last) =>
-    sql`CASE WHEN ${last} > ${NOW} AND ${last} <= ${NOW} + ${word(`${SKEW_MS} milliseconds`)}::interval THEN ${last} ELSE ${NOW} END`,
+    sql`CASE WHEN ${last} > ${NOW} AND ${last} <= ${NOW} + ${quoted(`${SKEW_MS} milliseconds`)}::interval THEN ${last} ELSE ${NOW} END`,
   clock: NOW,
   milliseconds: (time) => sql`floor(extract(epoch FROM ${time}) * 1000)::bigint`,
   fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,
@@ -189,10 +189,10 @@ export const dialect: Dialect = {
 }
 
 function periodStart(value: Sql, { unit, of, zone = 'UTC' }: Period): Sql {
-  if (of === 'date') return sql`date_trunc(${word(unit)}, ${value}::timestamp)::date`
+  if (of === 'date') return sql`date_trunc(${quoted(unit)}, ${value}::timestamp)::date`
   return once([value], ([time = value]) => {
     const local = localTimeSql(time, zone)
-    const start = sql`date_trunc(${word(unit)}, ${local})`
+    const start = sql`date_trunc(${quoted(unit)}, ${local})`
     // An hour is the time at which it began: when clocks are set back, two hours have the same local time.
     const made = unit === 'hour' ? sql`${time} - (${local} - ${start})` : sql`${start}::date`
     if (zone === 'UTC') return made
@@ -216,8 +216,8 @@ function timePart(value: Sql, part: TimePart, zone: string | undefined): Sql {
 
 /** A dot path for PostgreSQL's JSON operators. */
 export function jsonPath(path: string): Sql {
-  if (path === '') return word('{}')
-  return word(
+  if (path === '') return quoted('{}')
+  return quoted(
     `{${path
       .split('.')
       .map((name) => `"${name}"`)

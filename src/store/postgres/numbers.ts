@@ -1,6 +1,6 @@
 import type { NumbersSql } from '../dialect.ts'
 import { powerOfTen, symbolOf, withinDecimals, withinIntegers, withinNumbers } from '../numbers.ts'
-import { count, join, once, type Sql, sql } from '../sql.ts'
+import { intLiteral, join, once, type Sql, sql } from '../sql.ts'
 
 /** `numeric` has no limits that matter here, so no intermediate result is an error. */
 export const numbersSql: NumbersSql = {
@@ -22,10 +22,10 @@ export const numbersSql: NumbersSql = {
     return withinDecimals(sql`(${a}${symbolOf(how)}${b})`, scale)
   },
   toScale: ({ value }, scale, bounded) =>
-    bounded ? withinDecimals(sql`round(${exact(value)}, ${count(scale)})`, scale) : exact(value),
-  roundDecimal: ({ value }, scale) => sql`round(${value}, ${count(scale)})`,
+    bounded ? withinDecimals(sql`round(${exact(value)}, ${intLiteral(scale)})`, scale) : exact(value),
+  roundDecimal: ({ value }, scale) => sql`round(${value}, ${intLiteral(scale)})`,
   roundNumber(value, kind, scale) {
-    const digits = sql`round(${shown(value)}, ${count(scale)})`
+    const digits = sql`round(${shown(value)}, ${intLiteral(scale)})`
     return kind === 'integer' ? sql`(${withinIntegers(digits)})::bigint` : withinDecimals(digits, scale)
   },
   order: (number, { value }) => sql`sign(${shown(number)} - ${exact(value)})::bigint`,

@@ -1,6 +1,6 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
 import { nextTurn, refuseAbandoned } from '../abandoned.ts'
-import { NOTHING, type SingleRequest, type StoreRequest, type Work } from '../act.ts'
+import { NOTHING, type SingleRequest, type StoreAct, type StoreRequest } from '../act.ts'
 import type { Params, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -167,7 +167,7 @@ export class PostgresStore implements Store {
     })
   }
 
-  async transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T> {
+  async transact<T>(make: () => StoreAct<T>, signal?: AbortSignal): Promise<T> {
     this.#refuseOutdated()
     if (signal !== undefined) await nextTurn()
     for (let tries = 1; ; tries++) {
@@ -188,7 +188,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #drive<T>(work: Work<T>, connection: Connection): Promise<T> {
+  async #drive<T>(work: StoreAct<T>, connection: Connection): Promise<T> {
     let next = work.next()
     while (!next.done) next = work.next(await this.#reply(next.value, connection))
     return next.value

@@ -1,7 +1,7 @@
 import { Failure, StartError } from '../../errors.ts'
 import { refuseForeign } from '../migration/metadata.ts'
 import type { DatabaseSession, Ddl, Structure } from '../migration/structure.ts'
-import { compile, count, type Sql, type Statement, sql } from '../sql.ts'
+import { compile, intLiteral, type Sql, type Statement, sql } from '../sql.ts'
 import { arraysOf, insertRows } from './ddl.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf, sqlStateOf } from './errors.ts'
@@ -57,11 +57,13 @@ async function begin(
   limits: TimeLimits,
 ): Promise<void> {
   if (mode === 'read') await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
-  await session.run(sql`SET LOCAL statement_timeout = ${count(limits.statement)}`)
-  await session.run(sql`SET LOCAL idle_in_transaction_session_timeout = ${count(limits.idleInTransaction)}`)
+  await session.run(sql`SET LOCAL statement_timeout = ${intLiteral(limits.statement)}`)
+  await session.run(
+    sql`SET LOCAL idle_in_transaction_session_timeout = ${intLiteral(limits.idleInTransaction)}`,
+  )
   if (mode === 'read') return
   await session.run(LOCK)
-  await session.run(sql`SET LOCAL lock_timeout = ${count(limits.lock)}`)
+  await session.run(sql`SET LOCAL lock_timeout = ${intLiteral(limits.lock)}`)
 }
 
 /** Retries if others hold locks that it needs. */

@@ -3,7 +3,7 @@ import { parseDecimal } from '../../declare/fields/number.ts'
 import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { searchName } from '../migration/structure.ts'
-import { count, id, join, once, param, type Sql, sql, word } from '../sql.ts'
+import { id, intLiteral, join, once, param, quoted, type Sql, sql } from '../sql.ts'
 import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
 
@@ -84,7 +84,7 @@ export const dialect: Dialect = {
   periodStart,
   timePart,
 
-  object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
+  object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [quoted(key), value]))})`,
   nested: (json) => sql`json(${json})`,
   hex: (text) => sql`lower(hex(${text}))`,
   array: (items) => sql`json_array(${join(items)})`,
@@ -104,22 +104,22 @@ export const dialect: Dialect = {
     if (arms.length === 0) return root
     const further = arms.map(
       ({ from, to, table, column, links, condition }) =>
-        sql`SELECT ${count(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${
+        sql`SELECT ${intLiteral(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${
           links === undefined
             ? sql`${id(table)} c ON c.${id(column)} = r."id"`
             : sql`${id(links)} l ON l."target" = r."id" CROSS JOIN ${id(table)} c ON c."id" = l."source"`
         }
-          WHERE r."type" = ${count(from)} AND ${condition}`,
+          WHERE r."type" = ${intLiteral(from)} AND ${condition}`,
     )
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${join([root, ...further], sql` UNION `)}) SELECT "type", "id" FROM "takeback_reached"`
   },
 
   forget: [sql`DELETE FROM ${EXTENT}`],
   note: (rows) => sql`INSERT INTO ${EXTENT} ("type", "id") ${rows}`,
-  noted: (type) => sql`(SELECT x."id" FROM ${EXTENT} x WHERE x."type" = ${count(type)})`,
+  noted: (type) => sql`(SELECT x."id" FROM ${EXTENT} x WHERE x."type" = ${intLiteral(type)})`,
   rows: (name, columns) =>
     sql`(SELECT ${join(
-      columns.map((column, at) => sql`json_extract(r.value, ${word(`$[${at}]`)}) AS ${id(column.name)}`),
+      columns.map((column, at) => sql`json_extract(r.value, ${quoted(`$[${at}]`)}) AS ${id(column.name)}`),
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   isAmong: (value, query) => sql`${value} IN (${query})`,
@@ -159,21 +159,21 @@ const ERA = 146_097 * 86_400_000
  */
 function shifted(time: Sql, ms: number): Sql {
   if (ms < 0) {
-    const first = word(new Date(YEAR_0 - ms).toISOString())
+    const first = quoted(new Date(YEAR_0 - ms).toISOString())
     return sql`CASE WHEN ${time} < ${first} THEN '!' || ${moved(time, ms + ERA)} ELSE ${moved(time, ms)} END`
   }
-  const last = word(new Date(YEAR_10000 - 1 - ms).toISOString())
+  const last = quoted(new Date(YEAR_10000 - 1 - ms).toISOString())
   return sql`CASE WHEN ${time} > ${last} THEN '~' || ${moved(time, ms - ERA)} ELSE ${moved(time, ms)} END`
 }
 
 function moved(time: Sql, ms: number): Sql {
   const seconds = `${ms < 0 ? '-' : '+'}${(Math.abs(ms) / 1000).toFixed(3)} seconds`
-  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, ${word(seconds)})`
+  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, ${quoted(seconds)})`
 }
 
 function periodStart(value: Sql, { unit, zone }: Period): Sql {
   if (zone === undefined || zone === 'UTC') return startOf(value, unit, value)
-  const local = sql`takeback_local_time(${value}, ${word(zone)})`
+  const local = sql`takeback_local_time(${value}, ${quoted(zone)})`
   return once([value, local], ([time = value, there = local]) => startOf(there, unit, time))
 }
 
@@ -193,10 +193,10 @@ function timePart(value: Sql, part: TimePart, zone: string | undefined): Sql {
       ? value
       : zone === 'UTC'
         ? once([value], ([time = value]) => withinYears(time))
-        : sql`takeback_local_time(${value}, ${word(zone)})`
+        : sql`takeback_local_time(${value}, ${quoted(zone)})`
   if (part === 'weekday') return sql`CAST(strftime('%u', ${local}) AS INTEGER)`
   const [start, length] = places[part]
-  const text = sql`substr(${local}, ${count(start)}, ${count(length)})`
+  const text = sql`substr(${local}, ${intLiteral(start)}, ${intLiteral(length)})`
   return part === 'date' ? text : sql`CAST(${text} AS INTEGER)`
 }
 
@@ -224,12 +224,12 @@ function startOf(local: Sql, unit: Period['unit'], time: Sql): Sql {
 /** A decimal from a text. An old one may have fewer decimal places, or none. */
 function scaled(text: Sql, scale: number): Sql {
   const digits = sql`CASE instr(${text}, '.') WHEN 0 THEN 0 ELSE length(${text}) - instr(${text}, '.') END`
-  return sql`CAST(replace(${text}, '.', '') || substr(${word('0'.repeat(scale))}, 1, ${count(scale)} - (${digits})) AS INTEGER)`
+  return sql`CAST(replace(${text}, '.', '') || substr(${quoted('0'.repeat(scale))}, 1, ${intLiteral(scale)} - (${digits})) AS INTEGER)`
 }
 
 /** A dot path for SQLite's JSON functions. */
 export function jsonPath(path: string): Sql {
-  return word(
+  return quoted(
     `$${path
       .split('.')
       .map((name) => `."${name}"`)
@@ -244,6 +244,6 @@ function renderNumber(column: Sql): Sql {
 
 export function renderDecimal(column: Sql, scale: number): Sql {
   if (scale === 0) return sql`CAST(${column} AS TEXT)`
-  const one = count(10 ** scale)
-  return sql`CASE WHEN ${column} < 0 THEN '-' ELSE '' END || (abs(${column}) / ${one}) || '.' || substr(${word('0'.repeat(scale))} || (abs(${column}) % ${one}), ${count(-scale)})`
+  const one = intLiteral(10 ** scale)
+  return sql`CASE WHEN ${column} < 0 THEN '-' ELSE '' END || (abs(${column}) / ${one}) || '.' || substr(${quoted('0'.repeat(scale))} || (abs(${column}) % ${one}), ${intLiteral(-scale)})`
 }

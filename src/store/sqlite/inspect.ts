@@ -1,6 +1,6 @@
 import type { DatabaseSession } from '../migration/structure.ts'
 import { searchName } from '../migration/structure.ts'
-import { count, id, param, type Sql, sql } from '../sql.ts'
+import { id, intLiteral, param, type Sql, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
 
 const FAULTS_MAX = 100
@@ -12,7 +12,7 @@ export async function inspect(
   tables: readonly Table[],
 ): Promise<[string, string][]> {
   const found: [string, string][] = []
-  for (const [text] of await session.all(sql`PRAGMA integrity_check(${count(FAULTS_MAX)})`))
+  for (const [text] of await session.all(sql`PRAGMA integrity_check(${intLiteral(FAULTS_MAX)})`))
     if (text !== 'ok') found.push(['the file', String(text)])
   const dangling = await session.all(sql`PRAGMA foreign_key_check`)
   for (const [table, row, target] of dangling.slice(0, FAULTS_MAX))
@@ -55,7 +55,7 @@ async function* wordsInRows(
   const all = texts.reduce((left, right) => sql`${left} || ' ' || ${right}`)
   for (let last = 0; ; ) {
     const rows = await session.all(
-      sql`SELECT "id", ${all} FROM ${id(table)} WHERE "id" > ${param('$id')} ORDER BY "id" LIMIT ${count(ROWS)}`,
+      sql`SELECT "id", ${all} FROM ${id(table)} WHERE "id" > ${param('$id')} ORDER BY "id" LIMIT ${intLiteral(ROWS)}`,
       { $id: last },
     )
     for (const [row, text] of rows)
@@ -88,9 +88,9 @@ async function sumOf(session: DatabaseSession, name: string): Promise<bigint> {
   const entries = sql`temp."takeback_entries"`
   await session.run(sql`CREATE VIRTUAL TABLE ${entries} USING fts5vocab('main', ${id(name)}, 'instance')`)
   try {
-    const weight = sql`((unicode("term") + 31 * length("term") + 7 * unicode(substr("term", -1))) % ${count(PRIME)})`
+    const weight = sql`((unicode("term") + 31 * length("term") + 7 * unicode(substr("term", -1))) % ${intLiteral(PRIME)})`
     const [row] = await session.all(
-      sql`SELECT CAST(coalesce(sum(${weight} * ("doc" % ${count(PRIME)}) + 1), 0) AS TEXT) FROM ${entries}`,
+      sql`SELECT CAST(coalesce(sum(${weight} * ("doc" % ${intLiteral(PRIME)}) + 1), 0) AS TEXT) FROM ${entries}`,
     )
     return BigInt(String(row?.[0]))
   } finally {

@@ -1,6 +1,6 @@
 import type { NumbersSql } from '../dialect.ts'
 import { powerOfTen, symbolOf, withinDecimals, withinIntegers, withinNumbers } from '../numbers.ts'
-import { count, join, type Sql, sql } from '../sql.ts'
+import { intLiteral, join, type Sql, sql } from '../sql.ts'
 
 /**
  * A decimal is an integer: its digits without the point. If a sum or a product exceeds 64 bits, SQLite continues with a
@@ -16,21 +16,21 @@ export const numbersSql: NumbersSql = {
   decimal(how, left, right, scale) {
     if (how === '*') return withinDecimals(sql`(${left.value} * ${right.value})`)
     if (how === '/')
-      return sql`takeback_quotient(${left.value}, ${right.value}, ${count(scale - left.scale + right.scale)})`
+      return sql`takeback_quotient(${left.value}, ${right.value}, ${intLiteral(scale - left.scale + right.scale)})`
     const [a, b] = [left, right].map((one) => lift(one.value, scale - one.scale))
     if (how !== '%') return withinDecimals(sql`(${a ?? sql``}${symbolOf(how)}${b ?? sql``})`)
-    return sql`takeback_remainder(${left.value}, ${count(scale - left.scale)}, ${right.value}, ${count(scale - right.scale)})`
+    return sql`takeback_remainder(${left.value}, ${intLiteral(scale - left.scale)}, ${right.value}, ${intLiteral(scale - right.scale)})`
   },
   toScale(of, scale, bounded) {
     const value = lift(of.value, scale - of.scale)
     return bounded ? withinDecimals(value) : value
   },
-  roundDecimal: ({ value, scale: from }, scale) => sql`takeback_round(${value}, ${count(from - scale)})`,
+  roundDecimal: ({ value, scale: from }, scale) => sql`takeback_round(${value}, ${intLiteral(from - scale)})`,
   roundNumber(value, kind, scale) {
-    const digits = sql`takeback_digits(${value}, ${count(scale)})`
+    const digits = sql`takeback_digits(${value}, ${intLiteral(scale)})`
     return kind === 'integer' ? withinIntegers(digits) : withinDecimals(digits)
   },
-  order: (number, { value, scale }) => sql`takeback_order(${number}, ${value}, ${count(scale)})`,
+  order: (number, { value, scale }) => sql`takeback_order(${number}, ${value}, ${intLiteral(scale)})`,
   extreme: (op, values) => sql`${{ parts: [op] }}(${join(values)})`,
 }
 

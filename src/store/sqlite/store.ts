@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { Failure, outdated } from '../../errors.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import { refuseAbandoned } from '../abandoned.ts'
-import { NOTHING, type StoreRequest, type Work } from '../act.ts'
+import { NOTHING, type StoreAct, type StoreRequest } from '../act.ts'
 import type { Params, Row } from '../dialect.ts'
 import { MEMORY } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -206,7 +206,7 @@ export class SqliteStore implements Store {
     })
   }
 
-  transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T> {
+  transact<T>(make: () => StoreAct<T>, signal?: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = (at: string) => {
         refuseAbandoned(signal)
@@ -344,7 +344,7 @@ export class SqliteStore implements Store {
   }
 
   /** Runs everything that it asks for at once, so that nobody sees half of it. */
-  #drive<T>(work: Work<T>, at: string): T {
+  #drive<T>(work: StoreAct<T>, at: string): T {
     let next = work.next()
     while (!next.done) next = work.next(this.#reply(next.value, at))
     return next.value

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { Bound, Params } from '../dialect.ts'
 import type { DatabaseSession, Ddl, Structure } from '../migration/structure.ts'
-import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
+import { compile, id, intLiteral, join, quoted, type Sql, sql } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { retryWhileBusy } from './busy-retry.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
@@ -168,10 +168,10 @@ const ddl: Ddl = {
     where: sql`json_type("data", ${jsonPath(path)}) IS NOT NULL`,
   }),
 
-  lastGiven: (table) => sql`SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${word(table)}`,
+  lastGiven: (table) => sql`SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${quoted(table)}`,
   giveAfter: (table, _column, last) => [
-    sql`DELETE FROM "sqlite_sequence" WHERE "name" = ${word(table)}`,
-    sql`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (${word(table)}, ${count(last)})`,
+    sql`DELETE FROM "sqlite_sequence" WHERE "name" = ${quoted(table)}`,
+    sql`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (${quoted(table)}, ${intLiteral(last)})`,
   ],
 }
 
@@ -180,7 +180,7 @@ function converted(from: Column, to: Column): Sql {
   if (to.kind === 'number') return sql`CAST(${column} AS REAL)`
   if (to.kind === 'decimal') {
     const digits = (to.scale ?? 0) - (from.kind === 'decimal' ? (from.scale ?? 0) : 0)
-    return sql`${column} * ${count(10 ** digits)}`
+    return sql`${column} * ${intLiteral(10 ** digits)}`
   }
   return from.kind === 'decimal' ? renderDecimal(column, from.scale ?? 0) : sql`CAST(${column} AS TEXT)`
 }

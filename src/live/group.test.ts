@@ -6,6 +6,7 @@ import { type Position, positionAt } from '../journal/position.ts'
 import type { EventRequest } from './event-reader.ts'
 import type { OperationEvents } from './events.ts'
 import { Group, type Listener } from './group.ts'
+import { ReadLanes } from './read-lanes.ts'
 
 const INCARNATION = '0123456789ab'
 const at = (seq: number) => positionAt(INCARNATION, seq)
@@ -47,7 +48,11 @@ function groupWith(before: () => Promise<void>): Group {
     await before()
     return operations.map(({ id, position }) => ({ position, events: new Map([[null, [id]]]) }))
   }
-  return new Group(subscription, { read } as never, at(0), () => {})
+  return new Group(
+    subscription,
+    { eventReader: { read } as never, lanes: new ReadLanes(), onMore() {} },
+    at(0),
+  )
 }
 
 test('a position goes on with the journal, but never past what was not told', async () => {

@@ -4,6 +4,8 @@ import type { FeedOperation, FeedPage } from '../journal/feed.ts'
 import { laterOf, type Position, positionParts } from '../journal/position.ts'
 import { type Delivery, deliveriesOf } from './delivery.ts'
 import type { EventReader } from './event-reader.ts'
+import type { OperationEvents } from './events.ts'
+import type { ReadLanes } from './read-lanes.ts'
 import type { CallerId, Subscription } from './subscription.ts'
 
 /** Somebody who is told of changes as they come. */
@@ -21,6 +23,14 @@ export interface Listener {
   end(): void
 }
 
+/** What all groups share. */
+export interface GroupParts {
+  readonly eventReader: EventReader
+  readonly lanes: ReadLanes
+  /** Called when there is more to tell after what was told. */
+  onMore(): void
+}
+
 /** Operations that are looked at together. */
 export const OPERATIONS_AT_ONCE = 100
 /** So often in a row what a group is told cannot be worked out, until its listeners end. */
@@ -34,7 +44,7 @@ const PAUSE_MS = 500
  */
 export class Group {
   readonly subscription: Subscription
-  readonly #eventReader: EventReader
+  readonly #shared: GroupParts
   readonly #members = new Map<CallerId, Set<Listener>>()
   /** What the group was not told yet. */
   #waiting: FeedOperation[] = []
@@ -43,14 +53,15 @@ export class Group {
   #telling: Promise<void> | undefined
   #failures = 0
   #pausedUntil = 0
-  readonly #onMore: () => void
+  /** How long the last read took, or may take if it is the first. */
+  #lastMs: number
 
-  /** `onMore` is called when there is more to tell after what was told. */
-  constructor(subscription: Subscription, eventReader: EventReader, read: Position, onMore: () => void) {
+  constructor(subscription: Subscription, shared: GroupParts, read: Position) {
     this.subscription = subscription
-    this.#eventReader = eventReader
+    this.#shared = shared
     this.#read = read
-    this.#onMore = onMore
+    const looksFurther = subscription.types.some(({ plan }) => plan.dependencies.length > 0)
+    this.#lastMs = looksFurther ? budget.feedTellMs : 0
   }
 
   add(listener: Listener): void {
@@ -106,19 +117,29 @@ export class Group {
   /** Tells the next operations. If the database does not answer in time, they wait. */
   async #tell(): Promise<void> {
     const operations = this.#waiting.slice(0, OPERATIONS_AT_ONCE)
-    const callerIds = [...this.#members.keys()]
-    const { subscription } = this
+    const { lanes, onMore } = this.#shared
     try {
-      const events = await this.#eventReader.read({ subscription, callerIds, operations })
+      const events = await lanes.run(this.#lastMs, () => this.#readEvents(operations))
       this.#waiting = this.#waiting.slice(operations.length)
       this.#failures = 0
       for (const [callerId, delivery] of deliveriesOf(events)) this.#deliver(callerId, delivery)
-      if (this.#waiting.length > 0) this.#onMore()
+      if (this.#waiting.length > 0) onMore()
     } catch (error) {
       this.#failures++
       if (!(error instanceof Failure) || this.#failures >= FAILURES_MAX) return this.#end()
       // Not the same for all groups: a slow one may have been in the way of the others.
       this.#pausedUntil = performance.now() + PAUSE_MS * 2 ** this.#failures * (0.5 + Math.random())
+    }
+  }
+
+  async #readEvents(operations: readonly FeedOperation[]): Promise<OperationEvents[]> {
+    const { subscription } = this
+    const callerIds = [...this.#members.keys()]
+    const began = performance.now()
+    try {
+      return await this.#shared.eventReader.read({ subscription, callerIds, operations })
+    } finally {
+      this.#lastMs = performance.now() - began
     }
   }
 

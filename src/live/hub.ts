@@ -4,8 +4,9 @@ import type { Feed } from '../journal/feed.ts'
 import { type Position, positionParts } from '../journal/position.ts'
 import type { Waker } from '../work/waker.ts'
 import type { EventReader } from './event-reader.ts'
-import { Group, type Listener, OPERATIONS_AT_ONCE } from './group.ts'
+import { Group, type GroupParts, type Listener, OPERATIONS_AT_ONCE } from './group.ts'
 import { isInTime } from './in-time.ts'
+import { ReadLanes } from './read-lanes.ts'
 import { Semaphore } from './semaphore.ts'
 
 /** How a listener is told what it has missed. */
@@ -23,7 +24,7 @@ const ATTEMPTS = 3
 /** Reads the journal once for all listeners of this instance. Listeners first catch up by themselves, then join. */
 export class Hub {
   readonly #feed: Feed
-  readonly #eventReader: EventReader
+  readonly #groupParts: GroupParts
   readonly #waker: Waker
   readonly #groups = new Map<string, Group>()
   /** Everything up to here was handed to all groups; undefined while there are none. */
@@ -35,7 +36,7 @@ export class Hub {
 
   constructor(feed: Feed, eventReader: EventReader, waker: Waker) {
     this.#feed = feed
-    this.#eventReader = eventReader
+    this.#groupParts = { eventReader, lanes: new ReadLanes(), onMore: () => waker.again() }
     this.#waker = waker
   }
 
@@ -97,9 +98,7 @@ export class Hub {
   #add(listener: Listener): void {
     const { subscription, position } = listener
     this.#head ??= position
-    const group =
-      this.#groups.get(subscription.key) ??
-      new Group(subscription, this.#eventReader, this.#head, () => this.#waker.again())
+    const group = this.#groups.get(subscription.key) ?? new Group(subscription, this.#groupParts, this.#head)
     this.#groups.set(subscription.key, group)
     group.add(listener)
     this.#stopFollowing ??= this.#waker.follow(() => this.#wake())

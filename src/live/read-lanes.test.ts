@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { budget } from '../budget.ts'
+import { ReadLanes } from './read-lanes.ts'
+
+test('few read at once, and slow ones are not in the way of quick ones', async () => {
+  const lanes = new ReadLanes()
+  const gate = Promise.withResolvers<string>()
+  let reading = 0
+  const wait = () => {
+    reading++
+    return gate.promise
+  }
+  const startAll = (lastMs: number) => Array.from({ length: 20 }, () => lanes.run(lastMs, wait))
+  const slow = startAll(budget.feedTellMs + 1)
+  const usual = startAll(budget.feedTellMs)
+  await Bun.sleep(0)
+  expect(reading).toBe(budget.feedSlowReads + budget.feedReads)
+  expect(await lanes.run(0, async () => 'quick')).toBe('quick')
+  gate.resolve('done')
+  expect(new Set(await Promise.all([...slow, ...usual]))).toEqual(new Set(['done']))
+  expect(reading).toBe(40)
+})
+
+test('one that takes long leaves its place, and the caller gets its error', async () => {
+  const lanes = new ReadLanes()
+  const late = Array.from({ length: budget.feedReads }, () => lanes.run(0, () => new Promise(() => {})))
+  expect(await lanes.run(0, async () => 'next')).toBe('next')
+  expect(late).toHaveLength(budget.feedReads)
+  await expect(lanes.run(0, () => Promise.reject(new Error('wrong')))).rejects.toThrow('wrong')
+})

@@ -1,0 +1,28 @@
+import { budget } from '../budget.ts'
+import { isInTime } from './in-time.ts'
+import { Semaphore } from './semaphore.ts'
+
+/**
+ * Limits how many groups of listeners read at once, so that requests do not wait behind them in the database. Groups wait
+ * behind those that took about as long the last time: slow ones are not in the way of others, however many they are.
+ */
+export class ReadLanes {
+  readonly #quick = new Semaphore(budget.feedReads)
+  readonly #usual = new Semaphore(budget.feedReads)
+  readonly #slow = new Semaphore(budget.feedSlowReads)
+
+  /** `lastMs` is how long the last read of the group took. */
+  run<T>(lastMs: number, read: () => Promise<T>): Promise<T> {
+    if (lastMs > budget.feedTellMs) return this.#slow.run(read)
+    const { promise, resolve } = Promise.withResolvers<T>()
+    const inTime = () => {
+      const reading = read()
+      resolve(reading)
+      // One that takes long leaves its place to others.
+      return isInTime(budget.feedTellMs, reading)
+    }
+    const lane = lastMs > budget.feedQuickMs ? this.#usual : this.#quick
+    lane.run(inTime).catch(() => {}) // The caller gets the error.
+    return promise
+  }
+}

@@ -3,13 +3,14 @@ import type { Dialect } from '../store/dialect.ts'
 import { id, param, type Sql, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
-/** The step that is refused if the user is gone. */
+/** The step that is refused if the user, or another Entity, is gone. */
 export const OWNER = 'owner'
 
 /**
- * The first step of every transaction that stores something for a user. It is refused if the user is gone. A purge of
- * the user waits until the transaction has ended, and erases what it stored. `idParam` has the id of the user; steps
- * are compiled once for each Entity type. `alone`: others that store the same wait too, so that a limit holds.
+ * The first step of every transaction that stores something for a user, or about an Entity of any type. It is refused
+ * if the user is gone. A purge of the user waits until the transaction has ended, and erases what it stored. `idParam`
+ * has the id of the user; steps are compiled once for each Entity type. `alone`: others that store the same wait too,
+ * so that a limit holds.
  */
 export function ownerLock(dialect: Dialect, idParam: string, alone = false): (entity: string) => Step {
   const lock = dialect.lock?.[alone ? 'toChange' : 'toExist']

@@ -66,8 +66,9 @@ interface ServerEndpointOf<Name extends ParameterName> extends Described<Name, A
   /** Who may call it. Checked before it runs. */
   readonly access: 'everyone' | 'signed-in' | 'admins'
   /**
-   * Whether it concerns how a user logs in: passwords, e-mails, keys, passkeys, second factors, sessions. Then only
-   * users who have logged in themselves may call it: keys, and admins who act as somebody, are refused.
+   * Whether it concerns how a user logs in (passwords, e-mails, keys, passkeys, second factors, sessions), or what only
+   * that user may see (preferences). Then only users who have logged in themselves may call it: keys, and admins who
+   * act as somebody, are refused.
    */
   readonly ownLogin?: boolean
   run(context: Context, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>

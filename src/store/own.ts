@@ -4,8 +4,8 @@ import { sql } from './sql.ts'
 
 /**
  * The format of the tables below. A database of an older format is upgraded at the next start; one of a newer format is
- * refused. To add a table, a column or an index, declare it here with `since` set to this format, or to the
- * next one if this one was released.
+ * refused. To add a table, a column or an index, declare it here, or for accounts in `own-accounts.ts`, with `since`
+ * set to this format, or to the next one if this one was released.
  */
 export const FORMAT = 5
 
@@ -316,12 +316,13 @@ export const ownTables: readonly OwnTable[] = [
   ...accountTables,
 ]
 
-/** Tables that name an Entity type in `entity`; and those of them that also name a column. */
+/** Tables that name an Entity type in `entity`. */
 export const aboutEntities = ownTables.filter(({ columns }) => columns.some(({ name }) => name === 'entity'))
 /** Tables with data about single Entities, besides the journal. A purge erases these rows. */
 export const besidesJournal = aboutEntities.filter(
   ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
 )
+/** Tables that also name a column of it in `column`. */
 export const aboutColumns = aboutEntities.filter(({ columns }) =>
   columns.some(({ name }) => name === 'column'),
 )

@@ -30,7 +30,7 @@ export interface ListPlan extends Filters {
   /** The same with as much JSON as fits into an answer. */
   cutPage(query: ListQuery): { statement: Statement; params: Params }
   total(query: Selection): { statement: Statement; params: Params }
-  /** Live Entities that match a filter, as `matchColumns` reads them, one more than the limit. */
+  /** Live Entities that match a filter, one more than the limit: id, version, 1 if the viewer may do this to it. */
   matching(
     filter: Filter,
     action: 'update' | 'delete',

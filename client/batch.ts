@@ -60,11 +60,12 @@ export class BatchParts {
       requestOf(options as RequestOptions, this.sent),
     )
     const operation = headers.get('takeback-operation')
-    const { results } = body as { results: { body: Json | null }[] }
+    // A repeated answer has no body if it was about Entities that are purged by now.
+    const results = (body as { results: { body: Json | null }[] } | undefined)?.results
     return {
       operation,
       results: parts.map(({ at }) => {
-        const data = results[at]?.body
+        const data = results?.[at]?.body
         return data ? entity(this.names[at] as string).handle(data, operation) : null
       }),
     }

@@ -72,7 +72,9 @@ export class EntityCalls {
   ): Promise<AnyHandle> {
     const { body, headers } = await this.#send(method, rest, options, sent)
     const made = (one: Json) => this.handle(one, headers.get('takeback-operation'))
-    return Array.isArray(sent) ? ((body as { data: Json[] }).data.map(made) as never) : made(body as Json)
+    if (!Array.isArray(sent)) return made(body as Json)
+    // A repeated answer has no body if it was about Entities that are purged by now.
+    return ((body as { data: Json[] } | undefined)?.data ?? []).map(made) as never
   }
 
   async #body<T>(

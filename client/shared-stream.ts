@@ -3,11 +3,6 @@ import { followFeed } from './feed.ts'
 import type { ListStream, StreamedList } from './streamed-list.ts'
 import { growing, pause, type Transport } from './transport.ts'
 
-/** Lists that come together share a request. */
-const GATHER_MS = 20
-/** The pause before a stream that has ended is opened again is one or two seconds. */
-const AGAIN = 3
-
 /** Whether it would be answered in the same way again: not if the position is gone (410), and the list is read anew. */
 export function isFinal(error: unknown): boolean {
   return /^4(?!10|29)/.test((error as { readonly status: string } | undefined)?.status as string)
@@ -44,7 +39,8 @@ export class SharedStream implements ListStream {
 
   /** Until the lists are others. */
   async #run(lists: readonly StreamedList[], signal: AbortSignal): Promise<void> {
-    for (let wait = GATHER_MS; !signal.aborted; wait = growing(AGAIN))
+    // Lists that come together share a request. A stream that has ended is opened again after one or two seconds.
+    for (let wait = 20; !signal.aborted; wait = growing(3))
       try {
         await pause(wait, signal)
         const asked = lists.map((list) => list.ask())

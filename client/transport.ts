@@ -50,7 +50,6 @@ export interface ApiResponse {
   readonly headers: Headers
 }
 
-const LONGEST_PAUSE_MS = 10_000
 /** The server could not do it now, but may be able to soon. */
 const PASSING = /429|50[234]|busy/
 /** These are sent once: most of them answer a token or a secret, which the server does not keep. Invitations do not. */
@@ -211,9 +210,9 @@ function randomKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
-/** Twice as long each time, and not the same for all clients. */
+/** Twice as long each time, up to ten seconds, and not the same for all clients. */
 export function growing(tries: number): number {
-  return Math.min(LONGEST_PAUSE_MS, 250 * 2 ** tries) * (0.5 + Math.random() / 2)
+  return Math.min(10_000, 250 * 2 ** tries) * (0.5 + Math.random() / 2)
 }
 
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -54,6 +54,39 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     expect(network.lost()).toBeGreaterThan(20)
   })
 
+  test('a lost answer about what is purged by now is no error', async () => {
+    let lose: (() => Promise<void>) | undefined
+    const api = await withAdmin({
+      fetch: async (url, init) => {
+        const response = await fetch(url, init)
+        const then = lose
+        if (then === undefined) return response
+        lose = undefined
+        await then()
+        throw new TypeError('the network is down')
+      },
+    })
+    const [gone, other] = await api.rooms.create([{ title: 'gone' }, { title: 'other' }])
+    const [id, stays] = [gone?.id ?? 0, other?.id ?? 0]
+    await api.rooms.delete(id)
+    lose = async () => {}
+    const { results } = await api.batch((batch) => [
+      batch.rooms.update(stays, { title: 'changed' }),
+      batch.rooms.purge(id),
+    ])
+    expect(JSON.stringify(results)).toBe('[null,null]')
+    expect((await api.rooms.get(stays)).version).toBe(2)
+    // Somebody purges what was just created.
+    lose = async () => {
+      const made = await server.expect(200, 'GET', '/api/rooms/?title=brief')
+      for (const { id: brief } of made.data) {
+        await server.expect(200, 'DELETE', `/api/rooms/${brief}/`)
+        await server.expect(204, 'DELETE', `/api/rooms/${brief}/?purge=1`)
+      }
+    }
+    expect(await api.rooms.create([{ title: 'brief' }, { title: 'brief' }])).toEqual([])
+  })
+
   test('what must not be repeated is sent once', async () => {
     const sent: string[] = []
     const down: Fetch = async (url, init) => {

@@ -2,11 +2,11 @@ import type { Row } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { type AccountState, INVITE, stateDigest } from './links.ts'
-import type { FactorOwner } from './second-factors.ts'
 
 /** An invitation of a user. */
-export interface Invitation extends FactorOwner {
+export interface Invitation extends AccountId {
   /** The digest of the account's state when the user was invited. It no longer matches once a password is set. */
   readonly bound: string
   /** The key of the e-mail address that it was mailed to; empty if it was mailed before addresses were stored. */
@@ -68,12 +68,12 @@ export class Invitations {
   }
 
   /** The next invitations after an account, at most `most`. */
-  async after({ entity, id }: FactorOwner, most: number): Promise<readonly Invitation[]> {
+  async after({ entity, id }: AccountId, most: number): Promise<readonly Invitation[]> {
     const rows = await this.#store.read(this.#after, { $entity: entity, $id: id, $most: most })
     return rows.map(this.#read)
   }
 
-  async of({ entity, id }: FactorOwner): Promise<Invitation | undefined> {
+  async of({ entity, id }: AccountId): Promise<Invitation | undefined> {
     const [row] = await this.#store.read(this.#of, { $entity: entity, $id: id })
     return row === undefined ? undefined : this.#read(row)
   }

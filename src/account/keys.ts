@@ -5,6 +5,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { keyDigest, newKey } from './key-text.ts'
 import { OWNER, ownerLock, SESSION } from './owner-lock.ts'
 import type { CallingSession } from './sessions.ts'
@@ -21,16 +22,10 @@ export interface KeyTerms {
   readonly agent: boolean
 }
 
-/** The user in whose name a key acts. */
-export interface KeyOwner {
-  readonly entity: string
-  readonly id: number
-}
-
 /** A key as the database has it. */
 export interface AccessKey extends KeyTerms {
   readonly id: number
-  readonly owner: KeyOwner
+  readonly owner: AccountId
   readonly created_at: string
   readonly last_used_at: string | null
   /** When it was ended by hand. */
@@ -62,7 +57,7 @@ export class AccessKeys {
    * the session of the caller has ended, `many` if the owner has too many keys.
    */
   async make(
-    owner: KeyOwner,
+    owner: AccountId,
     terms: KeyTerms,
     { calling, signal }: KeyWriter,
   ): Promise<{ id: number; text: string } | 'gone' | 'many'> {
@@ -94,7 +89,7 @@ export class AccessKeys {
 
   /** Lists keys of a user, or of everybody, in pages by id. Those that were ended by hand are left out. */
   async list(
-    owner: KeyOwner | undefined,
+    owner: AccountId | undefined,
     { after, most }: { readonly after: number; readonly most: number },
   ): Promise<AccessKey[]> {
     const params = { $after: after, $most: most }
@@ -231,7 +226,7 @@ function keyOf(row: Parameters<typeof columns.read>[0]): AccessKey {
   }
 }
 
-function ownerParams({ entity, id }: KeyOwner): Params {
+function ownerParams({ entity, id }: AccountId): Params {
   return { $entity: entity, $owner: id }
 }
 

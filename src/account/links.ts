@@ -7,6 +7,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, quoted, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { accountLock, ownerLock } from './owner-lock.ts'
 
 const HOUR = 60 * 60_000
@@ -28,9 +29,7 @@ export const INVITE = quoted('invite' satisfies LinkKind)
 export const LINK = 'link'
 
 /** The account that a link is for, in the state in which it is valid. */
-export interface LinkTarget {
-  readonly entity: string
-  readonly id: number
+export interface LinkTarget extends AccountId {
   /** From `stateDigest`; empty if the link is valid whatever happens to the account. */
   readonly bound: string
   /** The e-mail address that the link is for, if it is not that of the account, or may soon differ from it. */
@@ -40,9 +39,7 @@ export interface LinkTarget {
 }
 
 /** The account that uses a link, in the state in which the link was found valid; undefined if any state will do. */
-export interface LinkHolder {
-  readonly entity: string
-  readonly id: number
+export interface LinkHolder extends AccountId {
   readonly state: AccountState | undefined
 }
 

@@ -4,8 +4,8 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, intLiteral, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { ownerLock } from './owner-lock.ts'
-import type { FactorOwner } from './second-factors.ts'
 import type { CallingSession, Sessions } from './sessions.ts'
 
 /** A passkey as its owner sees it. */
@@ -19,7 +19,7 @@ export interface ListedPasskey {
 /** A stored passkey, for verifying its signatures. */
 export interface Passkey {
   readonly id: number
-  readonly owner: FactorOwner
+  readonly owner: AccountId
   readonly publicKey: string
   readonly counter: number
 }
@@ -47,7 +47,7 @@ export class Passkeys {
     this.#lock = ownerLock(store.dialect, '$id', true)
   }
 
-  async list(owner: FactorOwner): Promise<(ListedPasskey & { readonly credential: string })[]> {
+  async list(owner: AccountId): Promise<(ListedPasskey & { readonly credential: string })[]> {
     const rows = await this.#store.read(this.#statements.list, ownerParams(owner))
     return rows.map((row) => {
       const { id, name, created, used, credential } = listColumns.read(row)
@@ -78,7 +78,7 @@ export class Passkeys {
    * the session has ended.
    */
   async add(
-    owner: FactorOwner,
+    owner: AccountId,
     challenge: string,
     passkey: NewPasskey,
     calling: CallingSession,
@@ -105,12 +105,12 @@ export class Passkeys {
   }
 
   /** Removes a passkey. False if the user has none with that id. */
-  async remove(owner: FactorOwner, id: number): Promise<boolean> {
+  async remove(owner: AccountId, id: number): Promise<boolean> {
     return (await this.#store.write(this.#statements.remove, { ...ownerParams(owner), $passkey: id })).done
   }
 
   /** Removes all passkeys of a user, and returns how many there were. */
-  async removeAll(owner: FactorOwner): Promise<number> {
+  async removeAll(owner: AccountId): Promise<number> {
     const found = await this.list(owner)
     await this.#store.write(this.#statements.removeAll, ownerParams(owner))
     return found.length
@@ -180,7 +180,7 @@ function compilePasskeys(dialect: Dialect): PasskeyStatements {
   }
 }
 
-function ownerParams({ entity, id }: FactorOwner): Params {
+function ownerParams({ entity, id }: AccountId): Params {
   return { $entity: entity, $id: id }
 }
 

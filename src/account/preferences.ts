@@ -1,12 +1,8 @@
 import { compile, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { ownerLock } from './owner-lock.ts'
-
-interface PreferencesOwner {
-  readonly entity: string
-  readonly id: number
-}
 
 /** The preferences that programs store for a user: one JSON object per user. A purge of the user erases it. */
 export class Preferences {
@@ -34,13 +30,13 @@ export class Preferences {
   }
 
   /** Reads the preferences as JSON; an empty object at first. */
-  async read({ entity, id }: PreferencesOwner): Promise<string> {
+  async read({ entity, id }: AccountId): Promise<string> {
     const [row] = await this.#store.read(this.#read, { $entity: entity, $id: id })
     return row === undefined ? '{}' : String(row[0])
   }
 
   /** Replaces the preferences. False if the user is gone. */
-  async write({ entity, id: user }: PreferencesOwner, json: string): Promise<boolean> {
+  async write({ entity, id: user }: AccountId, json: string): Promise<boolean> {
     const steps = [this.#lock(entity), this.#keep]
     const { done } = await this.#store.write(steps, { $entity: entity, $id: user, $value: json })
     return done

@@ -1,6 +1,7 @@
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { ownerLock } from './owner-lock.ts'
 import type { Seals } from './seals.ts'
 import {
@@ -12,14 +13,8 @@ import {
 import type { CallingSession } from './sessions.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryDigest, stepOfCode } from './totp.ts'
 
-/** The user whom a second factor belongs to. */
-export interface FactorOwner {
-  readonly entity: string
-  readonly id: number
-}
-
 /** The name under which wrong codes are counted. */
-export function codeAccount({ entity, id }: FactorOwner): string {
+export function codeAccount({ entity, id }: AccountId): string {
   return `code ${entity}/${id}`
 }
 
@@ -48,14 +43,14 @@ export class SecondFactors {
   }
 
   /** Undefined if there is no second factor, or if it was never confirmed. */
-  async state(owner: FactorOwner): Promise<FactorState | undefined> {
+  async state(owner: AccountId): Promise<FactorState | undefined> {
     const row = await this.#find(owner)
     if (row === undefined || row.confirmed === null) return undefined
     return { since: new Date(String(row.confirmed)).toISOString(), codes: Number(row.codes) }
   }
 
   /** Makes a secret, which does nothing until a code confirms it. Undefined if there is a second factor, or no user. */
-  async begin(owner: FactorOwner): Promise<Buffer | undefined> {
+  async begin(owner: AccountId): Promise<Buffer | undefined> {
     const secret = newTotpSecret()
     const params = { ...ownerParams(owner), $secret: this.#seal(secret, owner) }
     const steps = [this.#lock(owner.entity), ...this.#statements.begin]
@@ -65,7 +60,7 @@ export class SecondFactors {
 
   /** Turns it on and returns its recovery codes. Undefined if the code is wrong or the session has ended. */
   async confirm(
-    owner: FactorOwner,
+    owner: AccountId,
     code: string,
     calling: CallingSession,
   ): Promise<readonly string[] | undefined> {
@@ -80,7 +75,7 @@ export class SecondFactors {
   }
 
   /** Whether a code of the app or for recovery is right. It is then used up. Of many at once, one succeeds. */
-  async use(owner: FactorOwner, code: string): Promise<boolean> {
+  async use(owner: AccountId, code: string): Promise<boolean> {
     const row = await this.#find(owner)
     if (row === undefined || row.confirmed === null) return false
     const step = this.#stepOf(String(row.secret), owner, code)
@@ -90,21 +85,21 @@ export class SecondFactors {
   }
 
   /** New recovery codes in place of the old ones. Undefined if there is no second factor. */
-  async renewCodes(owner: FactorOwner): Promise<readonly string[] | undefined> {
+  async renewCodes(owner: AccountId): Promise<readonly string[] | undefined> {
     const codes = newRecoveryCodes()
     const { done } = await this.#store.write(this.#statements.renewCodes, codesParams(owner, codes))
     return done ? codes : undefined
   }
 
   /** Removes the second factor. False if there is none. */
-  async remove(owner: FactorOwner): Promise<boolean> {
+  async remove(owner: AccountId): Promise<boolean> {
     return (await this.#store.write(this.#statements.remove, ownerParams(owner))).done
   }
 
   /** Seals all secrets with the server's present secret, so that the previous one can be removed. */
   async reseal(job: { readonly store: Store; pause(): Promise<void> }): Promise<void> {
     const { store } = job
-    let last: FactorOwner = { entity: '', id: 0 }
+    let last: AccountId = { entity: '', id: 0 }
     for (;;) {
       const rows = await store.read(this.#statements.after, ownerParams(last))
       const found = rows.map((row) => sealedColumns.read(row))
@@ -119,31 +114,31 @@ export class SecondFactors {
     }
   }
 
-  async #find(owner: FactorOwner) {
+  async #find(owner: AccountId) {
     const [row] = await this.#store.read(this.#statements.find, ownerParams(owner))
     return row === undefined ? undefined : factorColumns.read(row)
   }
 
-  #seal(secret: Buffer, owner: FactorOwner): string {
+  #seal(secret: Buffer, owner: AccountId): string {
     return this.#seals.seal(secret.toString('base64url'), sealedFor(owner))
   }
 
   /** Undefined if the code is wrong, or if the server's secret was replaced since. */
-  #stepOf(sealed: string, owner: FactorOwner, code: string): number | undefined {
+  #stepOf(sealed: string, owner: AccountId, code: string): number | undefined {
     const secret = this.#seals.open(sealed, sealedFor(owner))
     return secret === undefined ? undefined : stepOfCode(Buffer.from(secret, 'base64url'), code)
   }
 }
 
-function ownerParams({ entity, id }: FactorOwner): Params {
+function ownerParams({ entity, id }: AccountId): Params {
   return { $entity: entity, $id: id }
 }
 
-function codesParams(owner: FactorOwner, codes: readonly string[]): Params {
+function codesParams(owner: AccountId, codes: readonly string[]): Params {
   return { ...ownerParams(owner), $digests: JSON.stringify(codes.map((code) => [recoveryDigest(code)])) }
 }
 
 /** Leaves out the name of the type, which may change. */
-function sealedFor({ id }: FactorOwner): string {
+function sealedFor({ id }: AccountId): string {
   return `totp ${id}`
 }

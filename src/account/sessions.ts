@@ -4,6 +4,7 @@ import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountId } from './account-id.ts'
 import { ownerLock, sessionLock } from './owner-lock.ts'
 import { compileSessions, SEEN_MS, type SessionStatements, sessionColumns } from './session-statements.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
@@ -29,9 +30,7 @@ export interface Visitor {
 }
 
 /** The user whom sessions belong to. Sessions of another epoch have ended. */
-export interface SessionOwner {
-  readonly entity: string
-  readonly id: number
+export interface SessionOwner extends AccountId {
   readonly epoch: number
 }
 

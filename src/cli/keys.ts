@@ -1,4 +1,5 @@
-import type { AccessKey, AccessKeys, KeyOwner } from '../account/keys.ts'
+import type { AccountId } from '../account/account-id.ts'
+import type { AccessKey, AccessKeys } from '../account/keys.ts'
 import { shownKey } from '../api/account/keys.ts'
 import { budget } from '../budget.ts'
 import { type Errors, invalid, StartError } from '../errors.ts'
@@ -34,7 +35,7 @@ export const keysList: Command = {
   },
 }
 
-async function allKeys(keys: AccessKeys, owner: KeyOwner | undefined): Promise<AccessKey[]> {
+async function allKeys(keys: AccessKeys, owner: AccountId | undefined): Promise<AccessKey[]> {
   const all: AccessKey[] = []
   for (;;) {
     const more = await keys.list(owner, { after: all.at(-1)?.id ?? 0, most: budget.stepRows })

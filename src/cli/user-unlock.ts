@@ -1,4 +1,5 @@
-import { codeAccount, type FactorOwner } from '../account/second-factors.ts'
+import type { AccountId } from '../account/account-id.ts'
+import { codeAccount } from '../account/second-factors.ts'
 import { loginAccount } from '../account/throttle.ts'
 import type { App } from '../app.ts'
 import { emailKey } from '../declare/email-key.ts'
@@ -46,7 +47,7 @@ export const userUnlock: Command = {
 }
 
 /** Removes passkeys too: if a second factor is required, they count as one. */
-async function removeFactors({ context }: App, owner: FactorOwner): Promise<void> {
+async function removeFactors({ context }: App, owner: AccountId): Promise<void> {
   const removed = await context.factors.remove(owner)
   const passkeys = await context.passkeys.removeAll(owner)
   const what = [

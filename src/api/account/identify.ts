@@ -1,6 +1,7 @@
+import type { AccountId } from '../../account/account-id.ts'
 import { isKeyText, looksLikeKey } from '../../account/key-text.ts'
 import type { AccessKey, AccessKeys } from '../../account/keys.ts'
-import type { FactorOwner, SecondFactors } from '../../account/second-factors.ts'
+import type { SecondFactors } from '../../account/second-factors.ts'
 import type { Sessions } from '../../account/sessions.ts'
 import { expiryOf, isExpired } from '../../account/temporary.ts'
 import type { Claims, Tokens } from '../../account/tokens.ts'
@@ -205,7 +206,7 @@ export class Identities {
   }
 
   /** Whether a second factor is required, but the user has none and this session did not use one. */
-  async #lacksFactor(owner: FactorOwner, session: Session | undefined): Promise<boolean> {
+  async #lacksFactor(owner: AccountId, session: Session | undefined): Promise<boolean> {
     if (session === undefined || session.strong) return false
     if (this.#model.entities.get(owner.entity)?.login?.second !== 'required') return false
     return (await this.#factors.state(owner)) === undefined

@@ -1,4 +1,5 @@
-import type { AccessKey, KeyOwner } from '../../account/keys.ts'
+import type { AccountId } from '../../account/account-id.ts'
+import type { AccessKey } from '../../account/keys.ts'
 import { budget } from '../../budget.ts'
 import { hasPassed } from '../../clock.ts'
 import { addError, type Errors, Failure, invalid, invalidAt } from '../../errors.ts'
@@ -26,7 +27,7 @@ async function keyOwnerFor(
   actor: Actor,
   given: unknown,
   errors: Errors,
-): Promise<KeyOwner> {
+): Promise<AccountId> {
   const self = keyMaker(actor)
   if (given === undefined || given === null) return self
   const names = context.model.logins.map(({ name }) => name)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { AccountId } from '../../account/account-id.ts'
 import { isChallenge, newChallenge } from '../../account/challenges.ts'
 import { relyingPartyOf } from '../../account/relying-party.ts'
-import type { FactorOwner } from '../../account/second-factors.ts'
 import {
   ALGORITHMS,
   type Expected,
@@ -153,12 +153,12 @@ function partyOf({ settings: { mail, returnOrigins } }: Context) {
 }
 
 /** The purpose of a challenge for a new passkey. */
-function purposeOf({ entity, id }: FactorOwner): string {
+function purposeOf({ entity, id }: AccountId): string {
   return `register ${entity}/${id}`
 }
 
 /** The user handle: the same for all passkeys of the account, and it does not reveal who that is. */
-function handleOf({ entity, id }: FactorOwner): string {
+function handleOf({ entity, id }: AccountId): string {
   return createHash('sha256').update(`passkeys of ${entity}/${id}`).digest('base64url')
 }
 
@@ -187,7 +187,7 @@ function takeName(body: Body, errors: Errors): string {
 
 function logPasskey(
   { observer }: Context,
-  { entity, id }: FactorOwner,
+  { entity, id }: AccountId,
   change: 'added' | 'removed',
   by: string,
 ): void {

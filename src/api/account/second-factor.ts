@@ -1,4 +1,5 @@
-import { codeAccount, type FactorOwner } from '../../account/second-factors.ts'
+import type { AccountId } from '../../account/account-id.ts'
+import { codeAccount } from '../../account/second-factors.ts'
 import { Failure } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Context } from '../context.ts'
@@ -57,7 +58,7 @@ export async function hasFactor(context: Context, { type }: Plan, id: number): P
  */
 export async function judgeCode<T>(
   { throttle }: Context,
-  owner: FactorOwner,
+  owner: AccountId,
   { address }: CodeSender,
   judge: () => Promise<T | false | undefined>,
 ): Promise<T> {

@@ -6,6 +6,7 @@ import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
 import { endpoints } from '../src/api/endpoints.ts'
 import { type App, loadModel, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
+import { entityNameProblem } from '../src/declare/entity-names.ts'
 import type { Model } from '../src/declare/model.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { catalogue } from '../src/errors.ts'
@@ -241,6 +242,12 @@ describe('the OpenAPI document', () => {
 })
 
 describe('the routes', () => {
+  test('of the server have names that no Entity type can have', () => {
+    const words = new Set(endpoints.server.map(({ path }) => /^\/api\/([a-z_]+)/.exec(path)?.[1] ?? path))
+    expect(words.size).toBeGreaterThan(5)
+    expect([...words].filter((word) => entityNameProblem(word) === undefined)).toEqual([])
+  })
+
   const folder = mkdtempSync(join(tmpdir(), 'takeback-openapi-'))
   let opened: App
   beforeAll(async () => {

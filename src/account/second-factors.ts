@@ -11,11 +11,12 @@ import {
   sealedColumns,
 } from './second-factor-statements.ts'
 import type { CallingSession } from './sessions.ts'
+import type { AttemptAccount } from './throttle.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryDigest, stepOfCode } from './totp.ts'
 
 /** The name under which wrong codes are counted. */
-export function codeAccount({ entity, id }: AccountId): string {
-  return `code ${entity}/${id}`
+export function codeAccount({ entity, id }: AccountId): AttemptAccount {
+  return `second-factor ${entity}/${id}`
 }
 
 /** What the owner of a second factor may see of it. */

@@ -14,10 +14,31 @@ import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } 
 const WAIT_MS = 10_000
 const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
+/** What is tried: a password, a code, a passkey, a mailed link, a login through a provider; or a mail is asked for. */
+type AttemptKind =
+  | 'login'
+  | 'second-factor'
+  | 'passkey'
+  | 'link'
+  | 'provider-state'
+  | 'provider-code'
+  | 'forgot'
+  | 'verify'
+  | 'email'
+  | 'invite'
+  | 'sign-up'
+  | 'mails'
+
+/**
+ * What attempts are counted under. Each kind is used in one place only: what follows it may come from strangers, who must
+ * not be able to use one kind to lock another.
+ */
+export type AttemptAccount = `${AttemptKind} ${string}`
+
 /** An attempt to guess a password or another secret: at which account, and from where. */
 export interface Attempt {
-  /** The name under which guesses are counted. For passwords it comes from `loginAccount`. */
-  readonly account: string
+  /** For passwords it comes from `loginAccount`. */
+  readonly account: AttemptAccount
   readonly address: string
   /** The `Takeback-Device` header. */
   readonly device: string | null
@@ -47,7 +68,10 @@ export type GuessCheck<T> = (at: number, isRight: (proof: string) => void) => Pr
  * The name under which guesses at the password of an account are counted. Users of two types may have the same e-mail,
  * and one must not get more guesses at the password of the other. A type keeps its `userType` when it is renamed.
  */
-export function loginAccount({ name, login }: Pick<EntityType, 'name' | 'login'>, emailKey: string): string {
+export function loginAccount(
+  { name, login }: Pick<EntityType, 'name' | 'login'>,
+  emailKey: string,
+): AttemptAccount {
   return `login ${login?.userType ?? name} ${emailKey}`
 }
 
@@ -161,7 +185,7 @@ export class Throttle {
   }
 
   /** Forgets all failures of an account, so that it can log in from everywhere. */
-  async unlock(account: string): Promise<void> {
+  async unlock(account: AttemptAccount): Promise<void> {
     await this.#store.write(this.#statements.forget, { $account: digest(account) })
   }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { noSession } from '../../src/account/sessions.ts'
+import { loginAccount } from '../../src/account/throttle.ts'
 import { stepAt, totpCode } from '../../src/account/totp.ts'
 import { emailKey } from '../../src/declare/email-key.ts'
 import { app, entity } from '../../src/takeback.ts'
@@ -54,7 +55,9 @@ onEveryStore(
           kinds,
           // Resets the throttle, so that each round is the first attempt for each account.
           async prepare() {
-            for (const kind of kinds) await server.context.throttle.unlock(emailKey(emailOf(kind)))
+            const { throttle, model } = server.context
+            for (const type of model.logins)
+              for (const kind of kinds) await throttle.unlock(loginAccount(type, emailKey(emailOf(kind))))
           },
           bodyOf: (kind) => ({ email: emailOf(kind), password: 'not the right one', user_type: 'user' }),
         }),

@@ -130,7 +130,7 @@ onEveryStore(
       const tries: unknown[] = []
       while (tries.at(-1) !== 429) {
         // Failures also count for the password. Not in this test.
-        await server.context.throttle.unlock('bob@example.com')
+        await server.context.throttle.unlock('login user bob@example.com')
         tries.push((await login('bob@example.com', { code: wrong })).status)
       }
       expect(tries.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 422))
@@ -140,6 +140,19 @@ onEveryStore(
           422,
           'second_factor_required',
         ])
+    })
+
+    test('is locked by nobody who guesses at something else', async () => {
+      const { id, codes } = await secured('users', 'locked@example.com')
+      const guess = (path: string, body: object) =>
+        server.call('POST', `/api/auth/${path}`, { body, token: null, headers: from() })
+      for (const text of [`users/${id}`, 'locked@example.com', 'user locked@example.com'])
+        for (let tries = 0; tries < 12; tries++) {
+          await guess('providers/exchange', { code: text })
+          await guess('password/reset', { token: text, password })
+          await guess('passkeys/login', { credential: { id: text, type: 'public-key' } })
+        }
+      expect((await login('locked@example.com', { code: codes(0) })).status).toBe(200)
     })
 
     test('is removed by its owner with a proof, or by an admin', async () => {

@@ -1,4 +1,5 @@
 import { accountState, type LinkHolder } from '../../account/links.ts'
+import type { Attempt, AttemptAccount } from '../../account/throttle.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind } from '../../declare/mail.ts'
 import { addError, type Errors, Failure, invalid } from '../../errors.ts'
@@ -60,7 +61,7 @@ async function taskFor(
 export async function countMail(
   { throttle }: Context,
   address: string,
-  account: string,
+  account: AttemptAccount,
   run: () => Promise<void>,
 ): Promise<void> {
   await throttle.attempt({ account, address, device: null }, async () => {
@@ -94,7 +95,7 @@ export async function accountOfLink(
   token: string,
 ): Promise<Linked> {
   const { address } = request
-  const attempt = { account: `link ${token}`, address, device: null, remembered: false }
+  const attempt: Attempt = { account: `link ${token}`, address, device: null, remembered: false }
   const passed = await context.throttle.attempt(attempt, () => findLinked(context, purposes, token))
   if (passed === undefined) throw new Failure('invalid_link')
   request.recordAccount(context.digestOf(passed.found.key))

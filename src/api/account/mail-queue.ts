@@ -1,5 +1,6 @@
 import { hasWorkingLink, isInvitationOpen } from '../../account/invitations.ts'
 import { type AccountState, accountState } from '../../account/links.ts'
+import type { AttemptAccount } from '../../account/throttle.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind, MailKind, MailText } from '../../declare/mail.ts'
 import { checkedText, defaultText } from '../../mail/texts.ts'
@@ -96,7 +97,7 @@ async function letterOf(
   if (kind === undefined) return undefined
   const { plan, id, bound, key } = account
   const entity = plan.type.name
-  if (mail === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
+  if (mail === 'verify') await countVerification(context, `mails ${entity}/${id}`)
   const address = kind === 'invite' ? key : undefined
   const token = await context.links.make(store, LINKS[kind], { entity, id, bound, address })
   return token === undefined ? undefined : { kind, to: account.email, account, token }
@@ -127,7 +128,7 @@ async function neededKind(
  * Throws if an account had too many of these mails, so that this one is sent later, to the address of that time: users
  * can change their addresses as often as they like, and nobody must be flooded with mails by that.
  */
-async function countVerification({ throttle }: Context, account: string): Promise<void> {
+async function countVerification({ throttle }: Context, account: AttemptAccount): Promise<void> {
   await throttle.attempt({ account, address: account, device: null }, async () => undefined)
 }
 

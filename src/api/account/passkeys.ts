@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AccountId } from '../../account/account-id.ts'
 import { isChallenge, newChallenge } from '../../account/challenges.ts'
 import { relyingPartyOf } from '../../account/relying-party.ts'
+import type { Attempt } from '../../account/throttle.ts'
 import {
   ALGORITHMS,
   type Expected,
@@ -119,9 +120,9 @@ export async function logInByPasskey(context: Context, call: Call): Promise<Answ
   const sent = takeCredential(call.body as Body, errors)
   if (errors.size > 0) throw invalid(errors)
   // A signature cannot be guessed. But verifying takes work, so whoever sends wrong ones must wait.
-  const account = `passkey ${sent.id}`
+  const account = `passkey ${sent.id}` as const
   call.recordAccount(context.digestOf(account))
-  const attempt = { account, address: call.address, device: null, remembered: false }
+  const attempt: Attempt = { account, address: call.address, device: null, remembered: false }
   const passed = await context.throttle.attempt(attempt, () => ownerOfPasskey(context, sent))
   if (passed === undefined) throw new Failure('passkey_failed')
   call.recordAccount(context.digestOf(passed.found.key))

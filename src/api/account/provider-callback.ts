@@ -1,6 +1,7 @@
 import type { Handoff, ReturnedCode } from '../../account/providers/handoffs.ts'
 import { isDigestOf } from '../../account/providers/handoffs.ts'
 import type { OpenIdProvider } from '../../account/providers/openid.ts'
+import type { Attempt } from '../../account/throttle.ts'
 import { catalogue, Failure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -23,7 +24,7 @@ async function handleCallback(context: Context, call: Returned): Promise<Answer>
   for (const [name, value] of Object.entries(known)) query.set(name, value)
   const { state = '' } = known
   const { address } = call
-  const attempt = { account: `state ${state}`, address, device: null, remembered: false }
+  const attempt: Attempt = { account: `provider-state ${state}`, address, device: null, remembered: false }
   const began = await context.throttle.attempt(attempt, () =>
     findStartedLogin(context, provider, call, state),
   )

@@ -1,4 +1,5 @@
 import { isDigestOf, type ReturnedCode } from '../../account/providers/handoffs.ts'
+import type { Attempt } from '../../account/throttle.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { addError, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Call } from '../call.ts'
@@ -47,7 +48,7 @@ export async function takeCode(
   errors: Errors = new Map(),
 ): Promise<TakenCode> {
   const { code, verifier } = parseCode(body as Record<string, unknown>, errors)
-  const attempt = { account: `code ${code}`, address, device: null, remembered: false }
+  const attempt: Attempt = { account: `provider-code ${code}`, address, device: null, remembered: false }
   const passed = await context.throttle.attempt(attempt, async (): Promise<TakenCode | undefined> => {
     for (const kind of ['code', 'slow_code'] as const) {
       const found = await context.handoffs.find(kind, code)

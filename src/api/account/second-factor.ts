@@ -1,5 +1,6 @@
 import type { AccountId } from '../../account/account-id.ts'
 import { codeAccount } from '../../account/second-factors.ts'
+import type { Attempt } from '../../account/throttle.ts'
 import { Failure } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import type { Context } from '../context.ts'
@@ -63,7 +64,7 @@ export async function judgeCode<T>(
   judge: () => Promise<T | false | undefined>,
 ): Promise<T> {
   // Has its own account and address: the surrounding login is pending, and the two would wait for each other.
-  const attempt = {
+  const attempt: Attempt = {
     account: codeAccount(owner),
     address: `code ${address}`,
     device: null,

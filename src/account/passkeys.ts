@@ -83,8 +83,8 @@ export class Passkeys {
     passkey: NewPasskey,
     calling: CallingSession,
   ): Promise<boolean> {
-    const hold = [this.#lock(owner.entity), ...calling.steps]
-    const steps = [...hold, ...this.#sessions.replace, ...this.#statements.add]
+    const locks = [this.#lock(owner.entity), ...calling.steps]
+    const steps = [...locks, ...this.#sessions.replace, ...this.#statements.add]
     const { done } = await this.#store.write(steps, {
       ...this.#using(challenge),
       ...calling.params,

@@ -14,7 +14,7 @@ import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } 
 const WAIT_MS = 10_000
 const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
-/** What is tried: a password, a code, a passkey, a mailed link, a login through a provider; or a mail is asked for. */
+/** What is limited: guesses at a password, a code or another secret, and requests for a mail. */
 type AttemptKind =
   | 'login'
   | 'second-factor'
@@ -30,8 +30,8 @@ type AttemptKind =
   | 'mails'
 
 /**
- * What attempts are counted under. Each kind is used in one place only: what follows it may come from strangers, who must
- * not be able to use one kind to lock another.
+ * The name under which attempts are counted. Each kind is used in one place only: the text after it may come from
+ * strangers, and with a shared kind they could lock something else.
  */
 export type AttemptAccount = `${AttemptKind} ${string}`
 

@@ -116,11 +116,11 @@ export function* notesOf(
   { notes }: Context,
   operations: readonly unknown[],
 ): Act<ReadonlyMap<string, OperationNotes>> {
-  const told = new Map<string, OperationNotes>()
-  if (operations.length === 0) return told
+  const byOperation = new Map<string, OperationNotes>()
+  if (operations.length === 0) return byOperation
   const of = (operation: unknown): OperationNotes => {
-    const known = told.get(String(operation)) ?? {}
-    told.set(String(operation), known)
+    const known = byOperation.get(String(operation)) ?? {}
+    byOperation.set(String(operation), known)
     return known
   }
   const params = { $operations: JSON.stringify(operations) }
@@ -132,11 +132,11 @@ export function* notesOf(
     push(of(operation), 'undone_by', by)
     push(of(by), 'undoes', operation)
   }
-  return told
+  return byOperation
 }
 
-function push(told: OperationNotes, name: 'undoes' | 'undone_by', operation: unknown): void {
-  const known = told[name] ?? []
+function push(notes: OperationNotes, name: 'undoes' | 'undone_by', operation: unknown): void {
+  const known = notes[name] ?? []
   if (known.length < budget.namedChanges) known.push(String(operation))
-  told[name] = known
+  notes[name] = known
 }

@@ -34,7 +34,7 @@ export const copyCommand: Command = {
       try {
         const bar = new Bar()
         const began = performance.now()
-        const ending = AccessEnding.asked(given, 'source')
+        const ending = AccessEnding.fromOptions(given, 'source')
         const copied = await carryOver(
           source,
           target,
@@ -46,7 +46,7 @@ export const copyCommand: Command = {
         console.log(
           `Copied ${number(copied.rows)} rows of ${copied.tables} Entity types and their journal from ${describeLocation(from)} to ${describeLocation(to)} in ${seconds.toFixed(1)} s, and verified the copy.`,
         )
-        for (const line of [...ending.said, ...missedIn(copied, describeLocation(from), ending)])
+        for (const line of [...ending.messages, ...missedIn(copied, describeLocation(from), ending)])
           console.log(line)
       } finally {
         await target.close()

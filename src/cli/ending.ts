@@ -19,19 +19,19 @@ export const endingOptions = {
 export class AccessEnding {
   readonly sessions: boolean
   readonly keys: boolean
-  /** What was ended, in sentences. */
-  readonly said: string[] = []
+  /** Messages about what was ended. */
+  readonly messages: string[] = []
   readonly #where: string
 
-  /** `where` follows the numbers in the sentences: where they were counted. */
+  /** `where` follows the numbers in the messages: where they were counted. */
   constructor({ sessions, keys }: { readonly sessions: boolean; readonly keys: boolean }, where = '') {
     this.sessions = sessions
     this.keys = keys
     this.#where = where
   }
 
-  /** What `endingOptions` ask for. `from` is what the new database is made from. */
-  static asked(given: GivenArguments, from: 'backup' | 'source'): AccessEnding {
+  /** Ends what `endingOptions` name. `from` is what the new database is made from. */
+  static fromOptions(given: GivenArguments, from: 'backup' | 'source'): AccessEnding {
     const [sessions, keys] = [given.text('end-sessions'), given.text('end-keys')]
     return new AccessEnding({ sessions: sessions !== undefined, keys: keys !== undefined }, ` in the ${from}`)
   }
@@ -40,12 +40,12 @@ export class AccessEnding {
     const number = (value: number) => `(${value.toLocaleString('en')}${this.#where})`
     if (this.sessions) {
       const { sessions, links } = await endAllSessions(database, metadata)
-      this.said.push(
+      this.messages.push(
         `Ended all sessions ${number(sessions)} and all mailed links ${number(links)}. Everyone must log in again.`,
       )
     }
     if (this.keys)
-      this.said.push(`Ended all keys ${number(await endAllKeys(database))}. Programs need new ones.`)
+      this.messages.push(`Ended all keys ${number(await endAllKeys(database))}. Programs need new ones.`)
   }
 }
 
@@ -61,7 +61,7 @@ export async function endAll(location: Location, what: 'sessions' | 'keys'): Pro
         throw new StartError(`${describeLocation(location)} has no data of Takeback yet.`)
       await ending.run({ structure, session }, metadata)
     })
-    return ending.said.join('\n')
+    return ending.messages.join('\n')
   } finally {
     await store.close()
   }

@@ -45,9 +45,9 @@ export const restore: Command = {
       passphrase: passphraseOf(given),
       leaveOut: given.text('without-secret') !== undefined,
     })
-    const ending = AccessEnding.asked(given, 'backup')
+    const ending = AccessEnding.fromOptions(given, 'backup')
     await restoreBackup(resolve(file), to, secret, (database, metadata) => ending.run(database, metadata))
-    console.log([`Restored to ${describeLocation(to)}.`, ...ending.said].join('\n'))
+    console.log([`Restored to ${describeLocation(to)}.`, ...ending.messages].join('\n'))
   },
 }
 

@@ -92,10 +92,14 @@ class EntityCalls {
     this.#plan = plan
   }
 
-  async #call(endpoint: EntityEndpoint, asked: InnerRequest | (() => InnerRequest)): Promise<unknown> {
+  async #call(endpoint: EntityEndpoint, request: InnerRequest | (() => InnerRequest)): Promise<unknown> {
     const { value } = await answerOf(this.#acting, () => {
       refuseWrites(this.#acting, endpoint)
-      const call = new InnerCall(this.#acting, endpoint.takes, typeof asked === 'function' ? asked() : asked)
+      const call = new InnerCall(
+        this.#acting,
+        endpoint.takes,
+        typeof request === 'function' ? request() : request,
+      )
       return endpoint.run(this.#context, this.#plan, call)
     })
     return value
@@ -160,11 +164,11 @@ function callServer(
   context: Context,
   acting: Acting,
   endpoint: ServerEndpoint,
-  asked: () => InnerRequest,
+  request: () => InnerRequest,
 ): Promise<CallResult> {
   return answerOf(acting, () => {
     refuseWrites(acting, endpoint)
-    return endpoint.run(context, new InnerCall(acting, endpoint.takes, asked()))
+    return endpoint.run(context, new InnerCall(acting, endpoint.takes, request()))
   })
 }
 

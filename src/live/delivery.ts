@@ -5,7 +5,7 @@ import type { CallerId } from './subscription.ts'
 /** The events of operations for one caller, or for all who see the same. */
 export interface Delivery {
   readonly operations: readonly { readonly position: Position; readonly events: readonly string[] }[]
-  /** Behind the last of them. */
+  /** The position of the last of them. */
   readonly position: Position
 }
 

@@ -12,7 +12,7 @@ import { changedIn, type EntityChange, referredIn, touches } from './changed.ts'
 import { EventCollector, type OperationEvents, type VisibleEntity } from './events.ts'
 import type { CallerId, FollowedType, Subscription } from './subscription.ts'
 
-/** What callers see, by a number and by the id of the caller. */
+/** What callers see, by a number of the row and by the id of the caller. */
 type VisibleEntities = ReadonlyMap<number, ReadonlyMap<CallerId, VisibleEntity>>
 
 /** Operations, and who asks for them. */
@@ -34,7 +34,7 @@ export class EventReader {
 
   async read(request: EventRequest): Promise<OperationEvents[]> {
     const all: OperationEvents[] = []
-    // Operations that are in one piece are looked at together; one that is not comes alone.
+    // Whole operations are read together. Each larger one is read alone, in parts.
     const whole = request.operations.filter(({ rest }) => rest === null)
     const collectedAll = whole.map((operation) => collect(operation, request))
     for (const type of request.subscription.types) await this.#readType(type, collectedAll, request)
@@ -45,7 +45,7 @@ export class EventReader {
     return all
   }
 
-  /** One that is read in parts. */
+  /** Reads an operation in parts. */
   async #readLarge(operation: FeedOperation, request: EventRequest): Promise<OperationEvents> {
     const collected = collect(operation, request)
     for (let part: Pick<FeedOperation, 'changes' | 'rest'> = operation; ; ) {
@@ -70,7 +70,7 @@ export class EventReader {
     for (const collected of collectedAll) await this.#readAtPlace(type, collected, request)
   }
 
-  /** Where nothing but the Entity itself decides who sees it: all changes with one statement. */
+  /** If only the Entity itself decides who sees it: all changes with one statement. */
   async #readPlain(
     type: FollowedType,
     collectedAll: readonly CollectedOperation[],
@@ -79,23 +79,23 @@ export class EventReader {
     const all = collectedAll.flatMap((collected) =>
       collected.changed
         .filter(({ entity, id }) => entity === type.name && id !== null)
-        .map((one) => ({ one, chapter: collected })),
+        .map((one) => ({ one, collected })),
     )
     const rows = all.flatMap(({ one: { before, data } }, at) => [
       ...numbered(2 * at, before),
       ...numbered(2 * at + 1, data),
     ])
     const visible = await this.#query(type, type.plan.seen, request, { $rows: JSON.stringify(rows) })
-    const old = all.filter(({ chapter: collected }) => isOld(collected)).map(({ one }) => one.id)
+    const old = all.filter(({ collected }) => isOld(collected)).map(({ one }) => one.id)
     const today = await this.#queryCurrent(type, old, request)
-    for (const [at, { one, chapter: collected }] of all.entries()) {
+    for (const [at, { one, collected }] of all.entries()) {
       const [former, present] = [visible.get(2 * at), visible.get(2 * at + 1)]
       const shown = isOld(collected) ? today.get(Number(one.id)) : present
       addChange(one, { type, events: collected.events, callerIds: request.callerIds, former, present, shown })
     }
   }
 
-  /** Where other Entities decide it too: each operation by itself, with all of them as they stood before and after it. */
+  /** If other Entities decide it too: each operation by itself, with all Entities as they were before and after it. */
   async #readAtPlace(
     type: FollowedType,
     collected: CollectedOperation,
@@ -106,7 +106,7 @@ export class EventReader {
     if (concerned.length === 0) return
     const place = positionParts(collected.operation.position).seq
     const isFar = (this.#store.recent ?? 0) - place > budget.feedBehind
-    // A purge may have come after the operations before it were read, and before it was looked who saw them.
+    // A purge may have come between the read of earlier operations and the check who saw them.
     const isBlind = concerned.some((one) => isPurge(one) || (one.entity !== type.name && isLost(one)))
     if (isFar || isBlind) return resetAll(type, collected, request)
     resetChangedCallers(type, collected, request)
@@ -119,8 +119,8 @@ export class EventReader {
     const rows = (state: 'before' | 'data') => ({
       $rows: JSON.stringify(own.flatMap((one, at) => numbered(at, one[state]))),
     })
-    const asked = { type, statement: type.plan.seen, former: rows('before'), present: rows('data') }
-    const [former, present] = await this.#queryBeforeAndAfter(asked, collected, request)
+    const query = { type, statement: type.plan.seen, former: rows('before'), present: rows('data') }
+    const [former, present] = await this.#queryBeforeAndAfter(query, collected, request)
     const old = isOld(collected) ? own.map(({ id }) => id) : []
     const today = await this.#queryCurrent(type, old, request)
     for (const [at, one] of own.entries()) {
@@ -144,8 +144,8 @@ export class EventReader {
       if (ids === undefined) continue
       const most = (budget.feedDependents + 1) * callerIds.length
       const params = { $changed: JSON.stringify(ids), $most: most }
-      const asked = { type, statement: type.plan.dependents(dependency), former: params, present: params }
-      const [former, present] = await this.#queryBeforeAndAfter(asked, collected, request)
+      const query = { type, statement: type.plan.dependents(dependency), former: params, present: params }
+      const [former, present] = await this.#queryBeforeAndAfter(query, collected, request)
       if (countSeen(former) >= most || countSeen(present) >= most) return resetAll(type, collected, request)
       const fresh = new Set([...former.keys(), ...present.keys()]).difference(done)
       const today = await this.#queryCurrent(type, isOld(collected) ? [...fresh] : [], request)
@@ -157,7 +157,7 @@ export class EventReader {
     }
   }
 
-  /** Before the operation, and after it. */
+  /** What callers saw before the operation, and what they see after it. */
   #queryBeforeAndAfter(
     { type, statement, former, present }: BeforeAndAfter,
     { operation }: CollectedOperation,
@@ -229,8 +229,8 @@ function collect(operation: FeedOperation, { subscription }: EventRequest): Coll
 }
 
 /**
- * Whether it is so old that nobody waits for it. Then nothing of the past is told, which only those may read who see the
- * history: only what is still seen, as it is seen today.
+ * Whether it is so old that nobody waits for it. Then Entities are sent as they are today, if they can still be seen:
+ * only callers who see the history may read former versions.
  */
 function isOld({ operation }: CollectedOperation): boolean {
   return Date.parse(operation.at) < Date.now() - budget.feedPastMs
@@ -245,7 +245,7 @@ function isOf({ name, plan }: FollowedType, entity: string, login?: string): boo
   )
 }
 
-/** Whether it is not known any more who saw it before. What was purged since is told of once: when it was deleted. */
+/** Whether it is no longer known who saw it before. If it was purged since, only its deletion causes an event. */
 function isLost({ lost, data, kind }: EntityChange): boolean {
   return lost && (data !== null || kind === 'delete')
 }
@@ -276,7 +276,7 @@ function resetAll(
   for (const one of callerIds) events.reset(one, name)
 }
 
-/** Callers whose own fields decide what they see read it anew when these change. */
+/** Resets callers whose own fields have changed, if these decide what they see. */
 function resetChangedCallers(
   { name, plan: { mine } }: FollowedType,
   { changed, events }: CollectedOperation,
@@ -304,11 +304,11 @@ interface EntityVisibility {
   readonly callerIds: readonly CallerId[]
   readonly former: ReadonlyMap<CallerId, VisibleEntity> | undefined
   readonly present: ReadonlyMap<CallerId, VisibleEntity> | undefined
-  /** What is told of those that they see after it, unless there is a later version. */
+  /** What is sent of the Entity, unless there is a later version. */
   readonly shown: ReadonlyMap<CallerId, VisibleEntity> | undefined
 }
 
-/** What was hidden or changed again since is told when that comes. */
+/** Adds nothing if the Entity was hidden or changed again since: a later operation has the event. */
 function addUpsert(id: number, callerId: CallerId, { type, events, present, shown }: EntityVisibility): void {
   const entity = shown?.get(callerId)
   if (entity !== undefined && entity.version === present?.get(callerId)?.version)
@@ -323,7 +323,7 @@ function addChange(change: EntityChange, visibility: EntityVisibility): void {
   for (const one of callerIds) {
     if (present?.has(one)) addUpsert(id, one, visibility)
     else if (former?.has(one) || (isUnknown && type.plan.seesAll)) events.remove(one, type.name, id)
-    // Who saw it is not known any more: its id must not be told to those who did not.
+    // It is no longer known who saw it, and those who did not must not learn its id.
     else if (isUnknown) events.reset(one, type.name)
   }
 }

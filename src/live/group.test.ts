@@ -11,19 +11,19 @@ import { ReadLanes } from './read-lanes.ts'
 const INCARNATION = '0123456789ab'
 const at = (seq: number) => positionAt(INCARNATION, seq)
 
-/** A listener that notes its events, and the positions that it would send. */
+/** A listener that records its events, and the positions that it would send. */
 function listenerAt(position: Position) {
-  const told: string[] = []
+  const recorded: string[] = []
   const listener: Listener = {
     subscription,
     callerId: null,
     position,
     isOver: false,
-    deliver: (delivery) => told.push(...delivery.operations.flatMap(({ events }) => events)),
-    tick: () => told.push(listener.position),
-    end: () => told.push('end'),
+    deliver: (delivery) => recorded.push(...delivery.operations.flatMap(({ events }) => events)),
+    tick: () => recorded.push(listener.position),
+    end: () => recorded.push('end'),
   }
-  return { listener, told }
+  return { listener, recorded }
 }
 
 const subscription = { key: '', types: [], usesMe: false, login: undefined, entities: ['rooms'] } as const
@@ -55,7 +55,7 @@ function groupWith(before: () => Promise<void>): Group {
   )
 }
 
-test('a position goes on with the journal, but never past what was not told', async () => {
+test('a position advances with the journal, but never past what is not delivered', async () => {
   const gate = Promise.withResolvers<void>()
   const group = groupWith(() => gate.promise)
   const [early, late] = [listenerAt(at(0)), listenerAt(at(6))]
@@ -68,18 +68,18 @@ test('a position goes on with the journal, but never past what was not told', as
   gate.resolve()
   await taken
   group.tick()
-  expect(early.told).toEqual([at(5), at(5), '7', at(8)])
-  expect(late.told).toEqual([at(6), at(6), '7', at(8)])
+  expect(early.recorded).toEqual([at(5), at(5), '7', at(8)])
+  expect(late.recorded).toEqual([at(6), at(6), '7', at(8)])
 })
 
-test('what cannot be told is tried again after a pause, then the listeners come back', async () => {
+test('a failed read is tried again after a pause, and after five failures the listeners end', async () => {
   let failures = 3
   let tries = 0
   const group = groupWith(async () => {
     tries++
     if (failures-- > 0) throw new Failure('unavailable')
   })
-  const { listener, told } = listenerAt(at(0))
+  const { listener, recorded } = listenerAt(at(0))
   group.add(listener)
   const clock = spyOn(performance, 'now')
   let now = 0
@@ -90,23 +90,23 @@ test('what cannot be told is tried again after a pause, then the listeners come 
   }
   for (const seq of [1, 2]) await takeLater(pageOf('rooms', seq))
   await group.take(pageOf('rooms', 3))
-  expect([tries, told]).toEqual([2, []])
+  expect([tries, recorded]).toEqual([2, []])
   for (const seq of [4, 5]) await takeLater(pageOf('others', seq))
-  expect(told).toEqual(['1', '2', '3'])
+  expect(recorded).toEqual(['1', '2', '3'])
   failures = 10
   for (const seq of [6, 7, 8, 9]) await takeLater(pageOf('rooms', seq))
-  expect(told).toEqual(['1', '2', '3'])
+  expect(recorded).toEqual(['1', '2', '3'])
   await takeLater(pageOf('rooms', 10))
   clock.mockRestore()
-  expect(told).toEqual(['1', '2', '3', 'end'])
+  expect(recorded).toEqual(['1', '2', '3', 'end'])
 })
 
-test('listeners come back if too much waits for them', async () => {
+test('listeners end if too much waits for them', async () => {
   const group = groupWith(() => new Promise(() => {}))
-  const { listener, told } = listenerAt(at(0))
+  const { listener, recorded } = listenerAt(at(0))
   group.add(listener)
   void group.take(pageOf('rooms', 1, budget.feedWaiting))
-  expect(told).toEqual([])
+  expect(recorded).toEqual([])
   await group.take(pageOf('rooms', 2))
-  expect(told).toEqual(['end'])
+  expect(recorded).toEqual(['end'])
 })

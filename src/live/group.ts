@@ -8,18 +8,18 @@ import type { OperationEvents } from './events.ts'
 import type { ReadLanes } from './read-lanes.ts'
 import type { CallerId, Subscription } from './subscription.ts'
 
-/** Somebody who is told of changes as they come. */
+/** Gets changes as they come. */
 export interface Listener {
   readonly subscription: Subscription
   readonly callerId: CallerId
-  /** Everything up to here was told. */
+  /** Everything up to here was delivered. */
   position: Position
-  /** Whether it is not to be told anything any more. */
+  /** Whether nothing may be delivered any more. */
   readonly isOver: boolean
   deliver(delivery: Delivery): void
-  /** About once a second. */
+  /** Called about once a second. */
   tick(): void
-  /** Nothing more can be told. */
+  /** Called when nothing more can be delivered. */
   end(): void
 }
 
@@ -27,30 +27,30 @@ export interface Listener {
 export interface GroupParts {
   readonly eventReader: EventReader
   readonly lanes: ReadLanes
-  /** Called when there is more to tell after what was told. */
+  /** Called when more waits after a delivery. */
   onMore(): void
 }
 
-/** Operations that are looked at together. */
+/** How many operations are read together. */
 export const OPERATIONS_AT_ONCE = 100
-/** So often in a row what a group is told cannot be worked out, until its listeners end. */
+/** After so many failed reads in a row, the listeners of a group end. */
 const FAILURES_MAX = 5
-/** The pause after the first of these failures. It doubles each time. */
-const PAUSE_MS = 500
+/** The average pause after the first of these failures. It doubles each time. */
+const PAUSE_MS = 1000
 
 /**
- * Those who follow the same. What they are told is worked out once for all of them. Each group goes at its own pace: a
- * filter that takes long, or cannot be evaluated, is no concern of the others.
+ * The listeners of one subscription. Their events are read once for all of them. Each group goes at its own pace: a
+ * filter that takes long, or cannot be evaluated, does not affect the others.
  */
 export class Group {
   readonly subscription: Subscription
   readonly #shared: GroupParts
   readonly #members = new Map<CallerId, Set<Listener>>()
-  /** What the group was not told yet. */
+  /** Operations that are not delivered yet. */
   #waiting: FeedOperation[] = []
-  /** Where the journal was read up to. */
+  /** The journal was read up to here. */
   #read: Position
-  #telling: Promise<void> | undefined
+  #delivering: Promise<void> | undefined
   #failures = 0
   #pausedUntil = 0
   /** How long the last read took, or may take if it is the first. */
@@ -81,14 +81,14 @@ export class Group {
 
   /** Whether it still works on what came before, or has more to do. */
   get isBehind(): boolean {
-    return this.#telling !== undefined || this.#waiting.length > 0
+    return this.#delivering !== undefined || this.#waiting.length > 0
   }
 
   *listeners(): Generator<Listener> {
     for (const alike of [...this.#members.values()]) yield* [...alike]
   }
 
-  /** Takes in a page of the journal. Done once the listeners were told of it, unless the group is behind. */
+  /** Adds a page of the journal. Resolves once it is delivered or, if the group is behind, at once. */
   async take({ operations, next }: FeedPage): Promise<void> {
     const { entities } = this.subscription
     const concerning = operations.filter(
@@ -99,14 +99,14 @@ export class Group {
     const changes = this.#waiting.reduce((sum, one) => sum + one.changes.length, 0)
     if (changes > budget.feedWaiting) return this.#end()
     const isPaused = performance.now() < this.#pausedUntil
-    if (isPaused || this.#telling !== undefined || this.#waiting.length === 0) return
-    this.#telling = this.#tell().finally(() => {
-      this.#telling = undefined
+    if (isPaused || this.#delivering !== undefined || this.#waiting.length === 0) return
+    this.#delivering = this.#deliverNext().finally(() => {
+      this.#delivering = undefined
     })
-    await this.#telling
+    await this.#delivering
   }
 
-  /** Listeners that see nothing of what has changed come along. */
+  /** Also advances listeners that see nothing of what has changed. */
   tick(): void {
     for (const listener of this.listeners()) {
       if (!this.isBehind) listener.position = laterOf(listener.position, this.#read)
@@ -114,8 +114,8 @@ export class Group {
     }
   }
 
-  /** Tells the next operations. If the database does not answer in time, they wait. */
-  async #tell(): Promise<void> {
+  /** Delivers the next operations. If the database does not answer in time, they wait. */
+  async #deliverNext(): Promise<void> {
     const operations = this.#waiting.slice(0, OPERATIONS_AT_ONCE)
     const { lanes, onMore } = this.#shared
     try {
@@ -127,8 +127,8 @@ export class Group {
     } catch (error) {
       this.#failures++
       if (!(error instanceof Failure) || this.#failures >= FAILURES_MAX) return this.#end()
-      // Not the same for all groups: a slow one may have been in the way of the others.
-      this.#pausedUntil = performance.now() + PAUSE_MS * 2 ** this.#failures * (0.5 + Math.random())
+      // Pauses are random, so that groups that failed together do not try again together.
+      this.#pausedUntil = performance.now() + PAUSE_MS * 2 ** (this.#failures - 1) * (0.5 + Math.random())
     }
   }
 
@@ -145,7 +145,7 @@ export class Group {
 
   #deliver(callerId: CallerId, delivery: Delivery): void {
     for (const listener of [...(this.#members.get(callerId) ?? [])]) {
-      // One that has caught up by itself was told some of it before.
+      // A listener that has caught up by itself already has some of it.
       const fresh = freshFor(listener, delivery)
       if (fresh === undefined) continue
       listener.position = fresh.position
@@ -153,7 +153,7 @@ export class Group {
     }
   }
 
-  /** They come back, and catch up by themselves. */
+  /** Ends all listeners. Their clients connect again and catch up. */
   #end(): void {
     this.#waiting = []
     for (const listener of this.listeners()) listener.end()

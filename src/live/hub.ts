@@ -9,16 +9,16 @@ import { isInTime } from './in-time.ts'
 import { ReadLanes } from './read-lanes.ts'
 import { Semaphore } from './semaphore.ts'
 
-/** How a listener is told what it has missed. */
+/** How a listener gets what it has missed. */
 export interface Missed {
-  /** Tells it one page; returns whether there is more. */
+  /** Delivers one page; returns whether there is more. */
   page(): Promise<boolean>
-  /** Until it has read most of that. Nobody else waits for it. */
+  /** Resolves once the client has read most of that. Nobody else waits for it. */
   read(): Promise<void>
 }
 
 const TICK_MS = 1000
-/** After so many attempts, a listener is told a page while the others wait. */
+/** After so many attempts, a listener gets a page while the others wait. */
 const ATTEMPTS = 3
 
 /** Reads the journal once for all listeners of this instance. Listeners first catch up by themselves, then join. */
@@ -40,12 +40,12 @@ export class Hub {
     this.#waker = waker
   }
 
-  /** Where those who want nothing but what comes from now on begin. */
+  /** The position of listeners that want only new changes. */
   async now(): Promise<Position> {
     return this.#head ?? this.#feed.now()
   }
 
-  /** Takes in a listener that wants nothing but what comes from now on: once this is done, it misses nothing. */
+  /** Adds a listener that wants only new changes. Once this resolves, it misses none. */
   joinNow(listener: Listener): Promise<void> {
     return this.#exclusively(async () => {
       listener.position = await this.now()
@@ -53,7 +53,7 @@ export class Hub {
     })
   }
 
-  /** Takes in a listener that has been told everything up to its position, once it has caught up. */
+  /** Adds a listener that has everything up to its position, once it has caught up. */
   async join(listener: Listener, missed: Missed): Promise<void> {
     for (let attempt = 0, isIn = false; !isIn && !listener.isOver; attempt++) {
       if (attempt > 0) await this.#catchUp(listener, missed)
@@ -75,7 +75,7 @@ export class Hub {
     }
   }
 
-  /** One page, while the others wait. If it takes long, the listener comes back later. */
+  /** Delivers one page, while the others wait. If it takes long, the listener ends. */
   async #page(listener: Listener, { page }: Missed): Promise<void> {
     if (!(await isInTime(budget.feedTellMs, page()))) listener.end()
   }
@@ -104,7 +104,7 @@ export class Hub {
     this.#stopFollowing ??= this.#waker.follow(() => this.#wake())
   }
 
-  /** One after the other. */
+  /** Runs one function after the other. */
   #exclusively<T>(run: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(run)
     this.#turn = done.catch(() => {})
@@ -124,7 +124,7 @@ export class Hub {
     try {
       for (let more = true; more; ) more = await this.#exclusively(() => this.#move())
     } catch (error) {
-      // If the database does not answer, they wait for the next time.
+      // If the database does not answer, listeners wait for the next time.
       if (!(error instanceof Failure)) for (const listener of this.#listeners()) listener.end()
     }
   }
@@ -133,7 +133,7 @@ export class Hub {
     for (const group of [...this.#groups.values()]) yield* group.listeners()
   }
 
-  /** One page of the journal; returns whether there is more. */
+  /** Hands one page of the journal to all groups; returns whether there is more. */
   async #move(): Promise<boolean> {
     const head = this.#head
     if (head === undefined) return false

@@ -1,4 +1,4 @@
-/** Waits for a promise, but not longer than this. Returns whether it was in time. */
+/** Waits for a promise, but at most `ms` milliseconds. Returns whether it was in time. */
 export async function isInTime(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(() => resolve(false), ms)

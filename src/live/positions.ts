@@ -7,8 +7,8 @@ import { type MaybePromise, whenResolved } from '../maybe-promise.ts'
 const FORM = /^(.+)-([0-9a-z]{1,13})$/
 
 /**
- * Positions as callers have them: with a fingerprint of the declarations. Where types, fields or rules are others by now,
- * nobody can tell what somebody saw then, so such a position is gone.
+ * Positions as callers have them: with a fingerprint of the declarations. If types, fields or rules have changed since,
+ * it is not known what a caller saw then, so such a position is gone.
  */
 export class Positions {
   readonly #feed: Feed
@@ -34,7 +34,7 @@ export class Positions {
     return position
   }
 
-  /** The header of an answer whose data are read after this. None where the database does not tell how far it is. */
+  /** The header of an answer whose data are read after this. None if the database does not know its position. */
   header(): MaybePromise<Readonly<Record<string, string>>> {
     return whenResolved(this.#feed.recent(), (recent) => this.#headerOf(recent))
   }
@@ -46,11 +46,11 @@ export class Positions {
 
 /** Of all that decides who sees what of the data. */
 function fingerprintOf({ entities, admins }: Model): string {
-  const told = [...entities.values()].map(({ name, access, fields, computed }) => [
+  const parts = [...entities.values()].map(({ name, access, fields, computed }) => [
     name,
     access,
     fields,
     [...computed],
   ])
-  return Bun.hash.rapidhash(JSON.stringify([admins, told])).toString(36)
+  return Bun.hash.rapidhash(JSON.stringify([admins, parts])).toString(36)
 }

@@ -3,8 +3,8 @@ import { isInTime } from './in-time.ts'
 import { Semaphore } from './semaphore.ts'
 
 /**
- * Limits how many groups of listeners read at once, so that requests do not wait behind them in the database. Groups wait
- * behind those that took about as long the last time: slow ones are not in the way of others, however many they are.
+ * Limits how many groups of listeners read at once, so that requests do not wait behind them in the database. Each group
+ * waits only behind groups that took about as long the last time, so slow ones never delay quick ones.
  */
 export class ReadLanes {
   readonly #quick = new Semaphore(budget.feedReads)
@@ -18,7 +18,7 @@ export class ReadLanes {
     const inTime = () => {
       const reading = read()
       resolve(reading)
-      // One that takes long leaves its place to others.
+      // A read that takes long gives up its place in the lane.
       return isInTime(budget.feedTellMs, reading)
     }
     const lane = lastMs > budget.feedQuickMs ? this.#usual : this.#quick

@@ -1,4 +1,4 @@
-/** Lets so many through at once; the others wait in the order in which they came. */
+/** Runs at most so many at once. The others wait in the order in which they came. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = []
   #free: number

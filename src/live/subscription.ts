@@ -58,7 +58,7 @@ export function subscriptionOf(
   }
 }
 
-/** Folded texts are not in the journal: what depends on them cannot be told of former versions. */
+/** Folded texts are not in the journal, so what depends on them is unknown for former versions. */
 function addFoldErrors(name: string, { folds }: FollowPlan, errors: Errors): void {
   if (folds === 'filter') addError(errors, 'filter', 'uses fold(), which changes cannot be filtered by')
   if (folds === 'rules')

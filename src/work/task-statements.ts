@@ -202,17 +202,17 @@ function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 
   const end = (source: Sql) => step(dialect, 'end', 'some', source)
   const next = step(dialect, 'next', 'any', nextOfKey(clock))
   // Comes first: a write that is parking a task behind this one has then ended.
-  const hold = lock === undefined ? [] : [end(sql`SELECT 1 FROM ${TASKS} WHERE ${mine}${lock.toChange}`)]
+  const locks = lock === undefined ? [] : [end(sql`SELECT 1 FROM ${TASKS} WHERE ${mine}${lock.toChange}`)]
   const error = sql`"error" = ${param('$error')}`
   return {
-    done: [...hold, next, end(sql`DELETE FROM ${TASKS} WHERE ${mine}`)],
+    done: [...locks, next, end(sql`DELETE FROM ${TASKS} WHERE ${mine}`)],
     retry: [
       end(
         sql`UPDATE ${TASKS} SET "holder" = NULL, "next_at" = ${param('$next', 'datetime')}, ${error} WHERE ${mine}`,
       ),
     ],
     setAside: [
-      ...hold,
+      ...locks,
       next,
       end(
         sql`UPDATE ${TASKS} SET "holder" = NULL, "next_at" = NULL, "aside_at" = ${clock}, ${error} WHERE ${mine}`,

@@ -182,7 +182,7 @@ onEveryStore(
           ),
         )
         const [ann, bob] = users
-        const eyes: ReplicaOptions[] = [
+        const replicaOptions: ReplicaOptions[] = [
           { entities: types, token: server.adminToken, way: 'stream' },
           ...users.map(({ token }): ReplicaOptions => ({ entities: types, token, way: 'stream' })),
           { entities: types, token: ann?.token ?? null, way: 'poll' },
@@ -217,7 +217,7 @@ onEveryStore(
             seed,
           )
           await writer.play(10)
-          const replicas = [...eyes, ...liveLists(server.url, bob?.token)].map(
+          const replicas = [...replicaOptions, ...liveLists(server.url, bob?.token)].map(
             (options) => new Replica(server, options),
           )
           const playing = writer.play(30)

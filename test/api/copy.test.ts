@@ -144,7 +144,7 @@ betweenStores('a copy', (store, other) => {
         (site, memory) => ending.run(site, memory),
       )
       await Promise.all([source.close(), target.close()])
-      const said = [...ending.said, ...missedIn(copied, 'there', ending)]
+      const said = [...ending.messages, ...missedIn(copied, 'there', ending)]
       const served = new TestServer(other, declaration, {}, place)
       servers.push(served)
       served.adminToken = server.adminToken

@@ -72,8 +72,8 @@ onStoreByHand('postgres', 'time limits that others have set', () => {
     const store = await openStore(readDatabase(address, LIMITS))
     try {
       const session = (await store.read({ text: SHOWN, paramNames: [] }, {})).flat().map(String)
-      const within = (manner: 'read' | 'change') =>
-        store.structure.transact(manner, async (inside) =>
+      const within = (mode: 'read' | 'change') =>
+        store.structure.transact(mode, async (inside) =>
           (await inside.all(sql`${{ parts: [SHOWN] }}`)).flat().map(String),
         )
       return { session, migration: await within('change'), read: await within('read') }

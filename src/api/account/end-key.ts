@@ -26,8 +26,8 @@ async function endKey(context: Context, call: EndCall): Promise<Answer> {
   const since = parseEnding(call)
   const { id } = await keyFor(context, call.caller.actor, call.id)
   if (since === undefined) return runOnce(context, call, () => endOnly(context, call, id))
-  const asked = parseUndo(call, call.query, [])
-  const answer = await runUndo(context, call, asked, {
+  const options = parseUndo(call, call.query, [])
+  const answer = await runUndo(context, call, options, {
     whole: true,
     *which(): Act<{ operations: readonly string[]; foreign: boolean }> {
       yield* write([context.keys.end], { $key: id })

@@ -40,7 +40,7 @@ type Start = Call<'return_to' | 'user_type' | 'code_challenge' | 'link'>
 
 /** `GET /api/auth/providers/<name>/start`: sends a browser to the provider. */
 async function start(context: Context, call: Start): Promise<Answer> {
-  const { provider, asked: login } = await parseStart(context, call)
+  const { provider, login } = await parseStart(context, call)
   const known = call.cookie(cookieName(context))
   // One cookie for all windows of a browser: a second login must not end the first.
   const browser = known !== null && /^[\w-]{43}$/.test(known) ? known : randomText()
@@ -53,7 +53,7 @@ async function start(context: Context, call: Start): Promise<Answer> {
 async function parseStart(
   context: Context,
   { query, params }: Start,
-): Promise<{ provider: OpenIdProvider; asked: Omit<Handoff['state'], 'browser'> }> {
+): Promise<{ provider: OpenIdProvider; login: Omit<Handoff['state'], 'browser'> }> {
   const errors: Errors = new Map()
   const { link, user_type, ...given } = query.take(errors)
   if (link === undefined) takeTypes(context, user_type, errors)
@@ -65,10 +65,10 @@ async function parseStart(
   const provider = providerOf(context, params?.name)
   const { name } = provider
   if (back !== undefined)
-    return { provider, asked: { ...back, provider: name, userType: user_type || null, link: null } }
+    return { provider, login: { ...back, provider: name, userType: user_type || null, link: null } }
   const began = await context.handoffs.use('link', link ?? '')
   if (began?.provider !== name) throw new Failure('login_expired')
-  return { provider, asked: { ...began, userType: null } }
+  return { provider, login: { ...began, userType: null } }
 }
 
 /** Reads the address to return to, and the challenge of the code. */

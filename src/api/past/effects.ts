@@ -32,11 +32,11 @@ export function* effectsOf(
     actor: actor === null ? null : String(actor),
     changes: Number(changes),
   }))
-  const told = yield* notesOf(
+  const notes = yield* notesOf(
     context,
     found.map(({ operation }) => operation),
   )
-  return found.filter(({ operation }) => told.get(operation)?.undone_by === undefined)
+  return found.filter(({ operation }) => notes.get(operation)?.undone_by === undefined)
 }
 
 /** Returns the operations to take back, including those that they have caused. */

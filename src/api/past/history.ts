@@ -77,12 +77,12 @@ async function changesIn(
   { fields, upcaster, shown, rows, ofVersion }: HistoryPage,
 ): Promise<object[]> {
   const operations = new Set(shown.map(({ operation }) => operation))
-  const told = await perform(context.store, notesOf(context, [...operations]))
+  const notes = await perform(context.store, notesOf(context, [...operations]))
   return shown.flatMap((row, at) => [
     {
       ...versionChange(fields, upcaster, row, rows[at + 1]),
       ...shownSecrets(ofVersion(Number(row.version))),
-      ...told.get(String(row.operation)),
+      ...notes.get(String(row.operation)),
     },
     ...migratedOf(fields, upcaster, rows[at + 1], row),
   ])

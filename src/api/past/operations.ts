@@ -53,10 +53,10 @@ export async function operations(
   const shown = rows.slice(0, limit)
   const ids = shown.map(({ operation }) => String(operation))
   const summaries = await summariesOf(context, ids)
-  const told = await perform(context.store, notesOf(context, ids))
+  const notes = await perform(context.store, notesOf(context, ids))
   const data = shown.map((one) => ({
     ...headOf(one),
-    ...told.get(String(one.operation)),
+    ...notes.get(String(one.operation)),
     summary: summaries.get(String(one.operation)) ?? {},
   }))
   const last = rows.length > limit ? shown.at(-1) : undefined
@@ -98,11 +98,11 @@ export async function operation(
   const shown = rows.slice(0, limit).map(pickedColumns.read)
   const entities = shown.map((one) => [String(one.entity), Number(one.id)] as const)
   const known = await perform(context.store, knowledgeOf(context, actor, entities))
-  const told = await perform(context.store, notesOf(context, [id]))
+  const notes = await perform(context.store, notesOf(context, [id]))
   const secrets = await perform(context.store, changedSecrets(context, actor, entities))
   const body = {
     ...headOf(head),
-    ...told.get(id),
+    ...notes.get(id),
     summary: (await summariesOf(context, [id])).get(id) ?? {},
     data: shown.map((one) => {
       const knowledge = known.get(`${one.entity}/${one.id}`)

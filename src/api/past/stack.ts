@@ -66,7 +66,7 @@ export function takeOneBack(
 ): Promise<Answer> {
   const { actor } = request.caller
   const options = parseUndo(request, query, PARAMETERS_OF_ONE)
-  const make = () => takeStep(context, plan, actor, { way, id, when, asked: options })
+  const make = () => takeStep(context, plan, actor, { way, id, when, options })
   return options.dryRun || options.plan !== undefined
     ? runPlanned(context, request, options, make)
     : transactOnce(context, request, make)
@@ -76,7 +76,7 @@ function* takeStep(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { way, id, when, asked: options }: { way: StackWay; id: number; when: Preconditions; asked: UndoRequest },
+  { way, id, when, options }: { way: StackWay; id: number; when: Preconditions; options: UndoRequest },
 ): Act<KeptAnswer> {
   for (let tries = 0; tries < TRIES; tries++) {
     const { version } = yield* seen(plan, actor, id)
@@ -87,7 +87,7 @@ function* takeStep(
       for (let depth = 1; depth <= stack.length; depth++) {
         const steps = stack.slice(-depth)
         if (!steps.every(isKnown)) break
-        const taken = yield* reverseSteps(context, plan, actor, { id, version, steps, asked: options })
+        const taken = yield* reverseSteps(context, plan, actor, { id, version, steps, options })
         if (taken.operation === null && taken.skipped.size === 0) continue
         const { dryRun, plan: token, offset } = options
         const undone = steps.map(({ operation }) => operation)
@@ -171,8 +171,8 @@ function* reverseSteps(
     id,
     version,
     steps,
-    asked: options,
-  }: { id: number; version: number; steps: readonly VersionStep[]; asked: UndoRequest },
+    options,
+  }: { id: number; version: number; steps: readonly VersionStep[]; options: UndoRequest },
 ): Act<TakenBack> {
   const [taken] = steps
   if (taken === undefined) throw new Failure('nothing_to_undo')

@@ -30,18 +30,18 @@ export function listPage(
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
-  const { asked, counts } =
-    query === Query.empty ? { asked: lists.plain, counts: false } : parseList(plan, lists, query, errors)
-  if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
-  if (asked.at !== undefined) allow(plan, 'history', actor, true)
+  const { listQuery, counts } =
+    query === Query.empty ? { listQuery: lists.plain, counts: false } : parseList(plan, lists, query, errors)
+  if (listQuery.trashed !== 'without') allow(plan, 'restore', actor, true)
+  if (listQuery.at !== undefined) allow(plan, 'history', actor, true)
   if (errors.size > 0) throw invalid(errors)
 
   const caller = callerParams(actor)
-  return whenResolved(asked.at === undefined ? context.positions.header() : {}, (headers) =>
-    whenResolved(pageRows(context, lists, asked, caller), (rows) => {
-      const page = pageJson(lists, asked, rows)
+  return whenResolved(listQuery.at === undefined ? context.positions.header() : {}, (headers) =>
+    whenResolved(pageRows(context, lists, listQuery, caller), (rows) => {
+      const page = pageJson(lists, listQuery, rows)
       if (!counts) return { status: 200, body: `{${page}}`, headers }
-      return whenResolved(totalOf(context, lists, asked, caller), (total) => ({
+      return whenResolved(totalOf(context, lists, listQuery, caller), (total) => ({
         status: 200,
         body: `{${page},"total":${total}}`,
         headers,
@@ -61,13 +61,13 @@ function pageJson(lists: ListPlan, { limit, sort }: ListQuery, rows: readonly Ro
 function pageRows(
   context: Context,
   lists: ListPlan,
-  asked: ListQuery,
+  listQuery: ListQuery,
   caller: Params,
 ): MaybePromise<readonly Row[]> {
-  const { statement, params } = lists.page(asked)
+  const { statement, params } = lists.page(listQuery)
   return whenResolved(context.store.read(statement, Object.assign(params, caller)), (rows) => {
     if (rows[0]?.[0] !== null) return rows
-    const cut = lists.cutPage(asked)
+    const cut = lists.cutPage(listQuery)
     return context.store.read(cut.statement, Object.assign(cut.params, caller))
   })
 }
@@ -90,8 +90,13 @@ function joined(rows: readonly Row[]): string {
   return text
 }
 
-function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): MaybePromise<Bound> {
-  const { statement, params } = lists.total(asked)
+function totalOf(
+  context: Context,
+  lists: ListPlan,
+  listQuery: ListQuery,
+  caller: Params,
+): MaybePromise<Bound> {
+  const { statement, params } = lists.total(listQuery)
   return whenResolved(context.store.read(statement, Object.assign(params, caller)), ([row]) => row?.[0] ?? 0)
 }
 
@@ -100,13 +105,13 @@ function parseList(
   lists: ListPlan,
   query: Query<ListParameterName>,
   errors: Errors,
-): { asked: ListQuery; counts: boolean } {
+): { listQuery: ListQuery; counts: boolean } {
   const { given, selection } = parseSelection(plan, lists, query, errors)
   const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
   const past = selection.at !== undefined
   const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors, past)
   if (past && given.expand !== undefined) addError(errors, 'expand', 'cannot be combined with at')
-  const asked = {
+  const listQuery = {
     ...selection,
     sort,
     after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
@@ -117,7 +122,7 @@ function parseList(
     expand: given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors),
     limit: limitOf(given.limit, errors),
   }
-  return { asked, counts: parseFlag('count', given.count, errors) }
+  return { listQuery, counts: parseFlag('count', given.count, errors) }
 }
 
 type Selecting = 'filter' | 'trashed' | 'at' | 'search'

@@ -38,7 +38,7 @@ interface Rendered {
   readonly reached: Reached
   readonly alias: Sql
   readonly json: Sql
-  readonly asked: RowFacts
+  readonly facts: RowFacts
 }
 
 /** Facts about a row: whether it is visible, the size of its JSON, and which of its fields are shown. */
@@ -120,7 +120,7 @@ export class ExpandedJson {
     const chosen = fields === undefined ? undefined : new Set(['id', ...fields, ...inner.keys()])
     const shown = { ...this.shown(type, inner, columnsOf(alias), reached), chosen }
     const json = renderEntity(type, this.#dialect, shown)
-    return { type, options, reached, alias, json, asked: this.#ask(type, alias, chosen) }
+    return { type, options, reached, alias, json, facts: this.#ask(type, alias, chosen) }
   }
 
   #ask(type: EntityType, alias: Sql, chosen?: ReadonlySet<string>): RowFacts {
@@ -134,13 +134,13 @@ export class ExpandedJson {
   }
 
   /** The target of a reference; null if the viewer may not see it. */
-  #single(reference: Sql, { type, reached, alias, json, asked }: Rendered): Sql {
+  #single(reference: Sql, { type, reached, alias, json, facts }: Rendered): Sql {
     const most = reached.expansionBudget?.bytes(reached.lists)
     const made =
       most === undefined
         ? json
-        : sql`CASE WHEN ${asked.bytes} <= ${intLiteral(most)} THEN ${json} ELSE ${this.#truncated(reference)} END`
-    return sql`(SELECT ${made} FROM ${id(type.name)} ${alias} WHERE ${alias}."id" = ${reference} AND ${asked.seen})`
+        : sql`CASE WHEN ${facts.bytes} <= ${intLiteral(most)} THEN ${json} ELSE ${this.#truncated(reference)} END`
+    return sql`(SELECT ${made} FROM ${id(type.name)} ${alias} WHERE ${alias}."id" = ${reference} AND ${facts.seen})`
   }
 
   /** A reference that is not expanded because the answer would become too large. */

@@ -106,14 +106,14 @@ export class ToolUse {
     this.call = call
   }
 
-  async ofServer(endpoint: ServerEndpoint, asked: EndpointInput): Promise<AnyAnswer> {
+  async ofServer(endpoint: ServerEndpoint, input: EndpointInput): Promise<AnyAnswer> {
     this.#count(endpoint)
-    return endpoint.run(this.context, new ToolCall(this.call, endpoint, asked))
+    return endpoint.run(this.context, new ToolCall(this.call, endpoint, input))
   }
 
-  async ofEntity(endpoint: EntityEndpoint, plan: Plan, asked: EndpointInput): Promise<AnyAnswer> {
+  async ofEntity(endpoint: EntityEndpoint, plan: Plan, input: EndpointInput): Promise<AnyAnswer> {
     this.#count(endpoint)
-    return endpoint.run(this.context, plan, new ToolCall(this.call, endpoint, asked, plan.type.name))
+    return endpoint.run(this.context, plan, new ToolCall(this.call, endpoint, input, plan.type.name))
   }
 
   /** Counts writes. Every request to `/mcp` counts as a read, and only here it is known whether it writes. */

@@ -29,8 +29,8 @@ export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolRe
   if (sent.length === 0) addError(errors, 'parts', 'must have at least one part')
   const body = sent.map((one: unknown, at) => batchPart(use, one, at, errors))
   if (errors.size > 0) throw invalid(errors)
-  const asked = { body, query: asQuery(given, PLANNING), note: noteOf(given), ...keyOf(given) }
-  return writeResult(await use.ofServer(writeBatch, asked))
+  const input = { body, query: asQuery(given, PLANNING), note: noteOf(given), ...keyOf(given) }
+  return writeResult(await use.ofServer(writeBatch, input))
 }
 
 /** Converts a part for the batch endpoint, which checks its values. */

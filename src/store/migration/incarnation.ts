@@ -16,9 +16,9 @@ export async function keepIncarnation(structure: Structure, session: DatabaseSes
   const rows = await session.all(
     sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${quoted(INCARNATION)}, ${quoted(ORIGIN)})`,
   )
-  const told = new Map(rows.map(([key, value]) => [key, value]))
+  const values = new Map(rows.map(([key, value]) => [key, value]))
   const origin = await structure.origin(session)
-  if (told.has(INCARNATION) && told.get(ORIGIN) === origin) return
+  if (values.has(INCARNATION) && values.get(ORIGIN) === origin) return
   await writeMetaValue(session, INCARNATION, randomBytes(6).toString('hex'))
   await writeMetaValue(session, ORIGIN, origin)
 }

@@ -21,12 +21,12 @@ export async function readStructure(store: Store): Promise<RecordedStructure> {
     ),
     {},
   )
-  const told = new Map(rows.map(([key, value]) => [String(key), String(value)]))
-  const tables = JSON.parse(told.get('schema') ?? '[]') as Table[]
+  const values = new Map(rows.map(([key, value]) => [String(key), String(value)]))
+  const tables = JSON.parse(values.get('schema') ?? '[]') as Table[]
   return {
-    format: Number(told.get('format')),
-    generation: Number(told.get('generation') ?? 0),
-    fingerprint: told.get('fingerprint') ?? '',
+    format: Number(values.get('format')),
+    generation: Number(values.get('generation') ?? 0),
+    fingerprint: values.get('fingerprint') ?? '',
     aside: tables.flatMap(asideIn),
   }
 }

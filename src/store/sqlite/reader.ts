@@ -23,7 +23,7 @@ const PREPARED_MAX = 200
 
 type PreparedRead = (values: readonly Bound[]) => ReaderAnswer
 
-function openReader(path: string): (asked: ReaderRequest) => Promise<ReaderAnswer> {
+function openReader(path: string): (request: ReaderRequest) => Promise<ReaderAnswer> {
   const database = new Database(path, { readonly: true, strict: true })
   for (const pragma of readingPragmas) database.run(`PRAGMA ${pragma}`)
   defineFunctions(database)
@@ -94,8 +94,8 @@ export async function serveReader([path = '', server = '']: readonly string[]): 
   }
   await endWith(Number(server))
   const read = openReader(path)
-  process.on('message', async (asked: ReaderRequest) => {
-    process.send?.(await read(asked).catch(tellWhy))
+  process.on('message', async (request: ReaderRequest) => {
+    process.send?.(await read(request).catch(tellWhy))
   })
 }
 

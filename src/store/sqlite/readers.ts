@@ -8,7 +8,7 @@ import { ReaderError, unavailable } from './errors.ts'
 import type { ReaderAnswer, ReaderRequest } from './reader.ts'
 
 interface WaitingRead {
-  readonly asked: ReaderRequest
+  readonly request: ReaderRequest
   readonly since: number
   resolve(found: ReadRows): void
   reject(error: unknown): void
@@ -63,7 +63,7 @@ export class Readers {
     if (this.#closed || this.#waiting.length >= this.#limits.queue)
       return Promise.reject(unavailable(new Error('too many reads wait')))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ asked: { text, values }, since: performance.now(), resolve, reject })
+      this.#waiting.push({ request: { text, values }, since: performance.now(), resolve, reject })
       this.#dispatch()
     })
   }
@@ -133,7 +133,7 @@ export class Readers {
       statementMs,
     )
     try {
-      reader.process.send(job.asked)
+      reader.process.send(job.request)
     } catch (error) {
       this.#end(reader, error)
     }
@@ -147,7 +147,7 @@ export class Readers {
         cwd,
         stdio: ['ignore', 'ignore', 'inherit'],
         serialization: 'advanced',
-        ipc: (told: ReaderAnswer) => this.#take(reader, told),
+        ipc: (answer: ReaderAnswer) => this.#take(reader, answer),
         onExit: (_, code, signal) => this.#end(reader, new Error(`a reader ended with ${signal ?? code}`)),
       })
       child.unref()
@@ -160,14 +160,14 @@ export class Readers {
     }
   }
 
-  #take(reader: ReaderProcess, told: ReaderAnswer): void {
+  #take(reader: ReaderProcess, answer: ReaderAnswer): void {
     const { job } = reader
     if (job === undefined) return
     clearTimeout(reader.deadline)
     reader.job = undefined
     reader.idleSince = performance.now()
-    if ('rows' in told) job.resolve(told)
-    else job.reject(new ReaderError(told.code, told.message))
+    if ('rows' in answer) job.resolve(answer)
+    else job.reject(new ReaderError(answer.code, answer.message))
     this.#dispatch()
   }
 

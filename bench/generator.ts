@@ -29,13 +29,13 @@ export async function drive(
   seconds: number,
 ): Promise<{ requests: number; seconds: number }> {
   const requests = calls.map((call) => format(call, server, token))
-  const told =
+  const result =
     wrk === null
       ? await runOwn(server, { requests, connections, milliseconds: seconds * 1000 }, seconds)
       : await runWrk(wrk, server, requests, connections, seconds)
-  if (told.failures > 0 || told.requests === 0)
-    throw new Error(`${told.failures} of ${told.requests} answers of ${calls[0]?.path} were no 2xx.`)
-  return told
+  if (result.failures > 0 || result.requests === 0)
+    throw new Error(`${result.failures} of ${result.requests} answers of ${calls[0]?.path} were no 2xx.`)
+  return result
 }
 
 /** Returns the latencies, in milliseconds, of calls that are sent one after the other on one connection. */
@@ -45,9 +45,9 @@ export async function time(
   calls: readonly Call[],
 ): Promise<readonly number[]> {
   const requests = calls.map((call) => format(call, server, token))
-  const told = await runOwn(server, { requests, connections: 1, count: calls.length }, 0)
-  if (told.failures > 0) throw new Error(`${told.failures} answers of ${calls[0]?.path} were no 2xx.`)
-  return told.latencies
+  const result = await runOwn(server, { requests, connections: 1, count: calls.length }, 0)
+  if (result.failures > 0) throw new Error(`${result.failures} answers of ${calls[0]?.path} were no 2xx.`)
+  return result.latencies
 }
 
 function format({ method, path, body }: Call, { url }: Server, token: string): string {

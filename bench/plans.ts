@@ -70,9 +70,9 @@ export async function refuseScans(
   found: readonly FoundPlan[],
   tables: readonly string[],
 ): Promise<void> {
-  for (const statements of found.flatMap((one) => one.statements)) {
-    const { text } = statements.statement
-    const plan = await database.explain(text, valuesOf(statements))
+  for (const recorded of found.flatMap((one) => one.statements)) {
+    const { text } = recorded.statement
+    const plan = await database.explain(text, valuesOf(recorded))
     if (!WALK.test(text) && scansIn(plan, ['t', ...tables]).length > 0)
       throw new Error(`A query looks at all of a table:\n${text}\n${plan}`)
   }

@@ -81,16 +81,16 @@ function otherRequests(): PlannedRequest[] {
 
 /** Writes the file that bench/page.ts serves. All pages must have the same SQL text. */
 function writePage(found: readonly FoundPlan[]): string {
-  const asked = found.flatMap((one) => one.statements)
-  const texts = new Set(asked.map(({ statement }) => statement.text))
+  const statements = found.flatMap((one) => one.statements)
+  const texts = new Set(statements.map(({ statement }) => statement.text))
   const [text] = texts
   if (text === undefined || texts.size > 1)
-    throw new Error(`${asked.length} queries of one shape are ${texts.size} texts of SQL.`)
+    throw new Error(`${statements.length} queries of one shape are ${texts.size} texts of SQL.`)
   const { next } = JSON.parse(found[0]?.body ?? '{}') as { next?: string }
   const opened = Buffer.from(next ?? '', 'base64url').toString()
   const page: Page = {
     text,
-    bound: asked.map((one) =>
+    bound: statements.map((one) =>
       valuesOf(one).map((value) => (typeof value === 'bigint' ? Number(value) : value)),
     ),
     limit: LIMIT,

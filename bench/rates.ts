@@ -143,11 +143,11 @@ export async function measureRates(
   )
   if (chosen.length === 0) return []
   const database = await makeDatabase(store, 'rates', { bookings: BOOKINGS })
-  const asked = [
+  const requests = [
     { actor: admin, entity: 'bookings' } as const,
     { actor: admin, entity: 'bookings', id: 7 } as const,
   ]
-  await refuseScans(database, await lookUp(database, CONFIG, asked), ['bookings'])
+  await refuseScans(database, await lookUp(database, CONFIG, requests), ['bookings'])
   const copy = options.against === undefined ? await database.copy('limit') : undefined
   const server = await startTakeback(database)
   await Bun.sleep(1000)

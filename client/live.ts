@@ -35,7 +35,7 @@ export class LiveList implements StreamedList {
   readonly #stopped = new AbortController()
   #rows = new Map<number, Row>()
   #position: string | null = null
-  /** Of the operation that is being told. */
+  /** Changes of an operation that has not come as a whole. */
   #changes: RowChange[] = []
   #failures = 0
   #leave = () => {}
@@ -63,7 +63,7 @@ export class LiveList implements StreamedList {
       await after
       const list = pagesOf<Row>(this.#transport, `${entity}/`, { ...options, limit: 200, signal })
       this.#rows = new Map((await list.all()).map((row) => [row.id, row]))
-      // From before its first page was read: what changes meanwhile is told again.
+      // From before its first page was read: changes since then come again.
       this.#position = (await list).position
       this.#notify(true)
       this.#transport.stream ??= new SharedStream(this.#transport)
@@ -74,7 +74,7 @@ export class LiveList implements StreamedList {
   }
 
   ask(): object {
-    // Of an operation that was told in part, the stream tells all again.
+    // If only part of an operation has come, the new stream sends all of it again.
     this.#changes = []
     return { ...this.#options, since: this.#position }
   }

@@ -37,7 +37,7 @@ export class SharedStream implements ListStream {
     while (lists.length) void this.#run(lists.splice(0, 100), this.#changed.signal)
   }
 
-  /** Until the lists are others. */
+  /** Runs until lists come or go. */
   async #run(lists: readonly StreamedList[], signal: AbortSignal): Promise<void> {
     // Lists that come together share a request. A stream that has ended is opened again after one or two seconds.
     for (let wait = 20; !signal.aborted; wait = growing(3))
@@ -46,7 +46,7 @@ export class SharedStream implements ListStream {
         const asked = lists.map((list) => list.ask())
         await followFeed(this.#transport, asked, signal, (data, position, at) => {
           const list = lists[at] as StreamedList
-          // It is told nothing more once it has left, although there may be more in what has been received.
+          // A list that has left gets nothing more, even if more has been received for it.
           if (!this.#lists.has(list)) return
           const change = data && JSON.parse(data)
           if (change?.status) list.fail(errorOf(change.status, data as string))

@@ -1,6 +1,6 @@
 import type { Change } from './answers.ts'
 
-/** A list that is told of its changes. */
+/** A list that gets its changes from a stream. */
 export interface StreamedList {
   /** Returns what to ask the server for, from where the list is at present. */
   ask(): object

@@ -69,7 +69,7 @@ interface HttpAnswer {
 }
 
 interface Variant {
-  /** Writes are only shown: it is told what they would do. */
+  /** Writes are only shown: it gets what they would do. */
   readonly show?: ((body: unknown) => void) | undefined
   readonly session?: Session
 }

@@ -13,8 +13,8 @@ const ME = ['me']
 /** One channel sends and receives: a second one would receive this tab's own messages. */
 const channel = new BroadcastChannel(NAME)
 
-export function notifyOtherTabs(told: TabMessage): void {
-  channel.postMessage(told)
+export function notifyOtherTabs(message: TabMessage): void {
+  channel.postMessage(message)
 }
 
 /** Follows other tabs: they all share one session, so a sign-in or sign-out in one shows in all. */

@@ -13,10 +13,10 @@ export async function recordStatements(
   store: Store,
   goOn: () => Promise<unknown>,
 ): Promise<RecordedStatement[]> {
-  const asked: RecordedStatement[] = []
+  const recorded: RecordedStatement[] = []
   const { read } = store
   store.read = (statement, params) => {
-    asked.push({ statement, params: { ...params } })
+    recorded.push({ statement, params: { ...params } })
     return read.call(store, statement, params)
   }
   try {
@@ -24,7 +24,7 @@ export async function recordStatements(
   } finally {
     store.read = read
   }
-  return asked
+  return recorded
 }
 
 export function valuesOf({ statement: { paramNames }, params }: RecordedStatement): Bound[] {
@@ -43,14 +43,16 @@ export async function planOf(
   text: string,
   values: readonly Bound[],
 ): Promise<string> {
-  const told = async (asked: string, ...bound: Bound[]) =>
-    (await query(asked, ...bound)).map((row) => row['QUERY PLAN'] ?? row.detail).join('\n')
-  if (store === 'sqlite') return told(`EXPLAIN QUERY PLAN ${text}`, ...values)
+  const explain = async (statement: string, ...bound: Bound[]) =>
+    (await query(statement, ...bound)).map((row) => row['QUERY PLAN'] ?? row.detail).join('\n')
+  if (store === 'sqlite') return explain(`EXPLAIN QUERY PLAN ${text}`, ...values)
   const bound = values.map((value) => (value === null ? null : String(value)))
-  const now = await told(`EXPLAIN ${text}`, ...bound)
+  const now = await explain(`EXPLAIN ${text}`, ...bound)
   await query('SET plan_cache_mode = force_generic_plan')
   await query(`PREPARE one AS ${text}`)
-  const any = await told(`EXPLAIN EXECUTE one${values.length === 0 ? '' : `(${values.map(() => 'NULL')})`}`)
+  const any = await explain(
+    `EXPLAIN EXECUTE one${values.length === 0 ? '' : `(${values.map(() => 'NULL')})`}`,
+  )
   await query('DEALLOCATE one')
   return `${now}\nFor any values:\n${any}`
 }

@@ -129,8 +129,9 @@ export interface PastPiece {
   readonly cursors: Cursors
   /** Converts positions in the journal to and from the form that callers have. */
   readonly positions: Positions
-  /** Computes what callers see of changes, and tells those who listen. */
+  /** Reads what callers see of changes. */
   readonly eventReader: EventReader
+  /** Delivers changes to those who listen. */
   readonly hub: Hub
   /** Converts old versions of a type to the present form. */
   readonly upcasterOf: UpcasterOf

@@ -173,7 +173,7 @@ export const readHealthDetails = serverEndpoint({
       (lag) => ({ lag_ms: lag }),
       () => null,
     )
-    const told = await webhooks.state().catch(() => null)
-    return { status: 200, body: JSON.stringify({ ...details, feed: followed, webhooks: told }) }
+    const state = await webhooks.state().catch(() => null)
+    return { status: 200, body: JSON.stringify({ ...details, feed: followed, webhooks: state }) }
   },
 })

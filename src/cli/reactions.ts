@@ -50,12 +50,12 @@ export const reactionsRetry: Command = {
   },
 }
 
-async function retry({ context }: App, asked: readonly number[] | undefined): Promise<number> {
+async function retry({ context }: App, ids: readonly number[] | undefined): Promise<number> {
   const aside = await context.work.aside(REACTIONS)
-  const unknown = asked?.find((id) => !aside.some((task) => task.id === id))
+  const unknown = ids?.find((id) => !aside.some((task) => task.id === id))
   if (unknown !== undefined) throw new StartError(`${unknown} is not set aside: nothing was changed.`)
-  if (asked === undefined) return context.work.retryAside(REACTIONS)
+  if (ids === undefined) return context.work.retryAside(REACTIONS)
   let retried = 0
-  for (const id of asked) retried += await context.work.retry({ id, queue: REACTIONS, state: 'aside' })
+  for (const id of ids) retried += await context.work.retry({ id, queue: REACTIONS, state: 'aside' })
   return retried
 }

@@ -160,11 +160,11 @@ function canonical(value: unknown): string {
 /** Moves errors of added items from their place in the result to their place in the body. */
 export function atSentPlaces(errors: Errors, places: ReadonlyMap<string, string>): Errors {
   if (places.size === 0) return errors
-  const told: Errors = new Map()
+  const moved: Errors = new Map()
   for (const [path, sentences] of errors) {
     const [, item = path, rest = ''] = /^(.*\.\d+)(\..*)?$/.exec(path) ?? []
     const place = places.get(item)
-    told.set(place === undefined ? path : place + rest, sentences)
+    moved.set(place === undefined ? path : place + rest, sentences)
   }
-  return told
+  return moved
 }

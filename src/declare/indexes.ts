@@ -23,9 +23,9 @@ export function resolveIndexes(
   const seen = new Set<string>()
   return sets.map((set: readonly string[], at) => {
     const where = `${path}.index.${at}`
-    const asked = set.map(keyOf)
-    refuseUnfit(asked, fields, where, problems)
-    const keys = asked.map((key) => sortedKey(key, fields))
+    const given = set.map(keyOf)
+    refuseUnfit(given, fields, where, problems)
+    const keys = given.map((key) => sortedKey(key, fields))
     const all = withId(
       keys,
       ({ column }) => column === 'id',

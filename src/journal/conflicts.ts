@@ -44,13 +44,13 @@ export function explainConflicts(
   { undone, fields, upcaster }: Explained,
 ): string[] {
   const changes = versionChanges(plan, rows, undone, upcaster)
-  const told = new Set([DELETED, ...[...walk(fields)].map(columnOf)])
+  const named = new Set([DELETED, ...[...walk(fields)].map(columnOf)])
   const sentences = new Set<string>()
   const first = new Map<string, number>()
   for (const { column, version } of conflicts)
     first.set(column, Math.min(version, first.get(column) ?? Number.POSITIVE_INFINITY))
   for (const [column, version] of first) {
-    if (!told.has(column)) {
+    if (!named.has(column)) {
       sentences.add(CHANGED)
       continue
     }

@@ -175,8 +175,8 @@ export class Feed {
 
   /** The first position after which no changes of these types are missing: retention has erased earlier ones. */
   async oldest(entities: readonly string[]): Promise<Position> {
-    const { incarnation, told } = await this.#end()
-    const cuts = entities.map((name) => Number(told.get(CUT + name) ?? 0))
+    const { incarnation, metadata } = await this.#end()
+    const cuts = entities.map((name) => Number(metadata.get(CUT + name) ?? 0))
     return positionAt(incarnation, Math.max(0, ...cuts))
   }
 
@@ -223,9 +223,9 @@ export class Feed {
 
   async #end(): Promise<End> {
     const rows = (await this.#store.read(this.#plan.end, {})).map(endColumns.read)
-    const told = new Map(rows.map(({ key, value }) => [String(key), String(value)]))
-    this.#incarnation = told.get(INCARNATION) ?? ''
-    return { last: Number(rows[0]?.last ?? 0), incarnation: this.#incarnation, told }
+    const metadata = new Map(rows.map(({ key, value }) => [String(key), String(value)]))
+    this.#incarnation = metadata.get(INCARNATION) ?? ''
+    return { last: Number(rows[0]?.last ?? 0), incarnation: this.#incarnation, metadata }
   }
 
   /** The end of the journal once all current entries are settled, or what is known of it after `timeoutMs`. */
@@ -273,9 +273,9 @@ export class Feed {
     const found = ended.filter(({ operation }) => changed.has(operation))
     const isWhole = isAll(changes)
     // The last operation may be incomplete. The next answer has it, unless it is too large for any answer.
-    const told = isWhole ? found : found.slice(0, Math.max(1, found.length - 1))
+    const returned = isWhole ? found : found.slice(0, Math.max(1, found.length - 1))
     const isPart = !isWhole && found.length === 1
-    const operations = told.map((one): FeedOperation => {
+    const operations = returned.map((one): FeedOperation => {
       const own = changed.get(one.operation) ?? []
       return {
         id: one.operation,
@@ -287,15 +287,15 @@ export class Feed {
         rest: isPart ? lastNumber(own) : null,
       }
     })
-    return { operations, place: isWhole ? place : lastPlace(told) }
+    return { operations, place: isWhole ? place : lastPlace(returned) }
   }
 }
 
-/** The end of the journal. `told`: the incarnation, and how far retention has cut each type, by key. */
+/** The end of the journal. `metadata`: the incarnation, and how far retention has cut each type, by key. */
 interface End {
   readonly last: number
   readonly incarnation: string
-  readonly told: ReadonlyMap<string, string>
+  readonly metadata: ReadonlyMap<string, string>
 }
 
 interface Search {
@@ -340,13 +340,13 @@ function lastPlace(ended: readonly Ended[]): number {
 /** The number of a position. Throws if changes after it are missing: of these types, or of any. */
 function numberIn(
   position: Position,
-  { incarnation: present, last, told }: End,
+  { incarnation: present, last, metadata }: End,
   entities: readonly string[] | undefined,
 ): number {
   const { incarnation, seq } = positionParts(position)
   const isCut = ([key, place]: readonly [string, string]) =>
     key.startsWith(CUT) && Number(place) > seq && (entities?.some((name) => key === CUT + name) ?? true)
-  if (incarnation !== present || seq > last || [...told].some(isCut)) throw new PositionGone()
+  if (incarnation !== present || seq > last || [...metadata].some(isCut)) throw new PositionGone()
   return seq
 }
 

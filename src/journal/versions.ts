@@ -124,9 +124,9 @@ function touchedOf(rows: readonly TouchedRow[], upcasterOf: UpcasterOf): Touched
 }
 
 /** The operation of a deletion. In old journals only the row of the deletion itself has it. */
-export function deletionAt(snapshot: Snapshot, own: unknown, told: unknown): string | null {
+export function deletionAt(snapshot: Snapshot, own: unknown, recorded: unknown): string | null {
   if (!snapshot.isDeleted) return null
-  return String(told ?? own ?? '')
+  return String(recorded ?? own ?? '')
 }
 
 /** Whether the version before each undone one is also known. */

@@ -92,9 +92,9 @@ export function* checkSignUp(plan: Plan, { body, sent }: SentSignUp) {
   const { view, params, guarded, errors } = draft
   const found = view.provided === undefined ? new Map() : yield* provideNew(plan, nobody, draft)
   bindDraft(plan, draft)
-  const asked = { ...params, ...(params[EMAIL_KEY] !== undefined && { [EMAIL_KEY]: UNTAKEN }) }
-  const about = { params: asked, options: { guarded }, errors }
-  if (found.size > 0) yield* refuseProvided(plan, nobody, { params: asked, guarded, errors, found })
+  const untaken = { ...params, ...(params[EMAIL_KEY] !== undefined && { [EMAIL_KEY]: UNTAKEN }) }
+  const about = { params: untaken, options: { guarded }, errors }
+  if (found.size > 0) yield* refuseProvided(plan, nobody, { params: untaken, guarded, errors, found })
   yield* refuseFaulty(plan, nobody, { action: 'create', self: 0, ...about })
   const check = function* (): Act<void> {
     yield* refuseForbidden(plan, nobody, { action: 'create', ...about })

@@ -127,10 +127,10 @@ async function changeByLink(
       address: email,
       slot: operation,
     })
-    const told = taskParams([mailTask({ mail: 'revert', entity, id, operation })])
+    const task = taskParams([mailTask({ mail: 'revert', entity, id, operation })])
     return {
       steps: [...link.steps, ...revert.steps, ...mark.steps, context.work.enqueue],
-      params: { ...link.params, ...revert.params, ...mark.params, ...told },
+      params: { ...link.params, ...revert.params, ...mark.params, ...task },
     }
   })
   const { headers } = await perform(

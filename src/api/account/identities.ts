@@ -25,10 +25,10 @@ async function link(context: Context, call: Call): Promise<Answer> {
   const errors: Errors = new Map()
   for (const name of Object.keys(body))
     if (!LINK_FIELDS.includes(name)) addError(errors, name, 'is not a field here')
-  const asked = parseReturn(context, body, errors)
+  const back = parseReturn(context, body, errors)
   await confirmOwner(context, self, call, errors)
   const text = await context.handoffs.make('link', {
-    ...asked,
+    ...back,
     provider: provider.name,
     link: ownAccount(self),
   })

@@ -60,9 +60,9 @@ function* inviting(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<Kept
 
 function refuseUninvitable({ login }: Plan, query: Query, body: object): void {
   const errors: Errors = new Map()
-  const asked = query.take(errors)
+  const given = query.take(errors)
   if (login === undefined) addError(errors, 'invite', 'is only for types that log in')
-  else if (asked.invite !== '1') addError(errors, 'invite', 'must be 1')
+  else if (given.invite !== '1') addError(errors, 'invite', 'must be 1')
   if (Array.isArray(body)) throw invalidAt('', 'must be one user: a list cannot be invited')
   if (login !== undefined && Object.hasOwn(body, 'password'))
     addError(errors, 'password', 'must be left out: the invited user sets it')

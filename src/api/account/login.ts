@@ -23,8 +23,8 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   let unverified = false
   const attempts = types.map((type) => ({ account: loginAccount(type, account), address, device }))
   const passed = await context.throttle.attemptEach(attempts, async (at, isRight) => {
-    const asked = { key: account, password, type: types[at] }
-    const { user, isTried } = await verifyInLane(signal, (verify) => findMember(context, asked, verify))
+    const guess = { key: account, password, type: types[at] }
+    const { user, isTried } = await verifyInLane(signal, (verify) => findMember(context, guess, verify))
     unverified ||= isTried
     if (user === undefined) return undefined
     isRight(user.hash)

@@ -131,9 +131,9 @@ export class RateLimits {
     const { cost, window } = counter.bucket
     // Instances may have given out too much before they shared their counts. That debt is limited.
     const most = Math.round(DEBT * window)
-    const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
+    const counts = counter.exchange(ms).slice(0, EXCHANGED_MAX)
     await Promise.all(
-      told.map(async ({ key, count }) => {
+      counts.map(async ({ key, count }) => {
         const params = { $key: keyIn(counter.bucket, key), $cost: Math.round(count * cost), $most: most }
         const { rows } = await this.#store.write(this.#plan.add, params)
         counter.learn(key, performance.now() + Number(rows[0]?.[0]))

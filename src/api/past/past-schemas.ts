@@ -54,7 +54,7 @@ const head = {
   changes: { type: 'integer', minimum: 1, description: 'The number of Entities that it changed.' },
 }
 /** Keys that are present only if they have a value. */
-const told = {
+const optionalFacts = {
   cause: { ...text, description: 'The operation that caused this one.' },
   run: { ...text, description: 'The `Takeback-Run` of the request.' },
   reason: {
@@ -78,10 +78,10 @@ const summary: JsonSchema = {
   description: 'The number of Entities of each type, by kind of change.',
 }
 const toldSchema = (properties: Record<string, JsonSchema>) =>
-  closedObject({ ...properties, ...told }, Object.keys(properties))
+  closedObject({ ...properties, ...optionalFacts }, Object.keys(properties))
 const all = (properties: Record<string, JsonSchema>) => closedObject(properties, Object.keys(properties))
 
-const asked: Record<string, JsonSchema> = {
+const undoOptions: Record<string, JsonSchema> = {
   dry_run: { type: 'boolean', description: 'Shows what would change, and writes nothing.' },
   skip_conflicts: { type: 'boolean', description: 'Skips conflicts and takes back the rest.' },
   with_effects: {
@@ -94,14 +94,14 @@ const asked: Record<string, JsonSchema> = {
 }
 
 /** Without `skip_conflicts` and `with_effects`: there is only one change to take back. */
-const { skip_conflicts: _, with_effects: __, ...askedOfOne } = asked
+const { skip_conflicts: _, with_effects: __, ...undoOptionsOfOne } = undoOptions
 
 const change = { version, kind, at: time, actor: actorSchema, operation: text, changed }
 const operationChange = { entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }
 
 /** The schemas of histories. */
 export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
-  Change: closedObject({ ...change, secrets: changedSecrets, ...told }, Object.keys(change)),
+  Change: closedObject({ ...change, secrets: changedSecrets, ...optionalFacts }, Object.keys(change)),
   History: pageSchema('Change'),
 }
 
@@ -136,11 +136,11 @@ const named: JsonSchema = {
 
 /** The schemas of undo, redo, changes by a filter, and previews. */
 export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
-  Undo: closedObject(asked, []),
-  UndoLast: closedObject(askedOfOne, []),
+  Undo: closedObject(undoOptions, []),
+  UndoLast: closedObject(undoOptionsOfOne, []),
   UndoMany: {
     ...closedObject(
-      { operations: named, actor: text, since: time, until: time, entity: text, run: text, ...asked },
+      { operations: named, actor: text, since: time, until: time, entity: text, run: text, ...undoOptions },
       [],
     ),
     minProperties: 1,

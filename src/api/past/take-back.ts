@@ -254,12 +254,12 @@ class TakeBack {
 
   /** Operations of others exist only for callers who may restore all that they deleted, even if it is live again. */
   *#refuseForeign({ reversals, lost }: TouchedNow): Act<void> {
-    const asked = reversals.flatMap((one): Reversal[] => {
+    const checked = reversals.flatMap((one): Reversal[] => {
       if (!isEmpty(one)) return [one]
       return one.deletedBy.size > 0 ? [{ ...one, amendment: { ...one.amendment, kind: 'restore' } }] : []
     })
-    const obstacles = yield* this.#obstacles(groupsOf(asked))
-    const excused = excusedBy(asked, obstacles, this.#context.model)
+    const obstacles = yield* this.#obstacles(groupsOf(checked))
+    const excused = excusedBy(checked, obstacles, this.#context.model)
     const forbidden = obstacles.some(
       ({ reason, entity, id }) => reason === 'forbidden' && !excused.has(`${entity}/${id}`),
     )

@@ -98,7 +98,7 @@ async function waitFor(
     let page = first
     while (page.delivery === undefined && !page.more && !over.aborted) {
       const since = page.next
-      await untilTold(context, following, since, over)
+      await untilChange(context, following, since, over)
       page = await pageAfter(context, following, since, following.limit)
     }
     return page
@@ -107,8 +107,8 @@ async function waitFor(
   }
 }
 
-/** Until there is something to be told behind the position, or it is over. */
-function untilTold(
+/** Resolves once there is a change after the position that the caller sees, or at the latest when `over` is aborted. */
+function untilChange(
   context: Context,
   following: PollRequest,
   since: Position,

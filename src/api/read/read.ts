@@ -58,9 +58,9 @@ function readQueryOf(
     params[AS_OF] = at
     return { statement: lists.readAsOf(fields), past: true }
   }
-  const asked = lists.readOnly({ fields, expand })
-  Object.assign(params, asked.params)
-  return { statement: asked.statement, past: false }
+  const chosen = lists.readOnly({ fields, expand })
+  Object.assign(params, chosen.params)
+  return { statement: chosen.statement, past: false }
 }
 
 function withHeaders(answer: Answer, more: Readonly<Record<string, string>>): Answer {

@@ -35,7 +35,7 @@ export class FiguresReader {
   figures(given: Given): Figures {
     const number = { kinds: NUMBERS, what: 'a number' }
     const ordered = { kinds: ORDERED, what: 'a number, a date or a time' }
-    const asked = ['distinct', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
+    const hasOthers = ['distinct', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
     return {
       group: this.#values('group', given.group, { what: 'a value', periods: true }),
       distinct: this.#values('distinct', given.distinct, { what: 'a value', periods: true }),
@@ -43,7 +43,7 @@ export class FiguresReader {
       avg: this.#values('avg', given.avg, number),
       min: this.#values('min', given.min, ordered),
       max: this.#values('max', given.max, ordered),
-      count: parseFlag('count', given.count, this.#errors) || !asked,
+      count: parseFlag('count', given.count, this.#errors) || !hasOthers,
     }
   }
 

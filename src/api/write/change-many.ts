@@ -109,18 +109,23 @@ function* addAll(plan: Plan, actor: Actor, made: readonly PatchedEntity[], patch
     for (const one of made) patched.add(one)
     return
   }
-  const asked = made.map((one) => ({ ...callerParams(actor), ...one.bound, $id: one.id, $versions: null }))
+  const allParams = made.map((one) => ({
+    ...callerParams(actor),
+    ...one.bound,
+    $id: one.id,
+    $versions: null,
+  }))
   const acts = made.map(({ version }, at) =>
     settle(
       provideChanged(plan, actor, {
-        params: asked[at] ?? {},
+        params: allParams[at] ?? {},
         when: { ifMatch: `|${version}|` },
         partial: true,
       }),
     ),
   )
   for (const [at, errors] of (yield* all(acts)).entries()) {
-    const [one, params] = [made[at], asked[at] as Params | undefined]
+    const [one, params] = [made[at], allParams[at] as Params | undefined]
     if (errors instanceof Failure || one === undefined || params === undefined) throw new MovedMany()
     const own = Object.fromEntries(columns.map((name) => [name, params[name] ?? null]))
     if (errors.size > 0) patched.fail(one.id, errors)

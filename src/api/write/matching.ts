@@ -120,19 +120,19 @@ export class MovedMany extends Error {}
 export function answerMany(
   context: Context,
   call: ManyCall,
-  { filter: _, ...asked }: ManyRequest,
+  { filter: _, ...options }: ManyRequest,
   { matched, act }: { readonly matched: number; act(): Act<DoneMany> },
 ): Promise<Answer> {
   const make = function* (): Act<KeptAnswer> {
-    const { operation } = yield* asPlanned(asked.plan, act())
+    const { operation } = yield* asPlanned(options.plan, act())
     return yield* plannedAnswer(context, call.caller.actor, {
-      ...asked,
+      ...options,
       operation,
       covers: matched,
       tell: (page) => ({ matched, ...page }),
     })
   }
-  return asked.dryRun || asked.plan !== undefined
-    ? runPlanned(context, call, asked, make)
+  return options.dryRun || options.plan !== undefined
+    ? runPlanned(context, call, options, make)
     : performOnce(context, call, make)
 }

@@ -84,7 +84,7 @@ export function undoAnswer(
     taken,
     undone,
     effects = [],
-    ...asked
+    ...request
   }: PreviewRequest & {
     taken: TakenBack
     undone: readonly string[]
@@ -94,7 +94,7 @@ export function undoAnswer(
 ): Act<KeptAnswer> {
   const { operation, skipped } = taken
   return plannedAnswer(context, actor, {
-    ...asked,
+    ...request,
     operation,
     covers: [undone, [...skipped.keys()]],
     tell: ({ total, changes }) => ({

@@ -29,14 +29,14 @@ export function* provideNew(plan: Plan, actor: Actor, { values, params, errors }
   for (const all of [provided.default, provided.create]) {
     const open = all.filter((one) => isUnset(one, values, errors))
     providePlain(open, actor, { values, params, errors })
-    const asked = open.filter(({ expression, reads }) => {
+    const provisions = open.filter(({ expression, reads }) => {
       return expression !== undefined && ![...reads].some((column) => isFaulty(column, errors))
     })
-    if (asked.length === 0) continue
+    if (provisions.length === 0) continue
     plan.bind(values, params)
-    const [row = []] = yield* read(provided.valuesOfNew(asked), params)
+    const [row = []] = yield* read(provided.valuesOfNew(provisions), params)
     const [list] = row
-    provideFound(asked, JSON.parse(String(list)), values, found)
+    provideFound(provisions, JSON.parse(String(list)), values, found)
   }
   return found
 }
@@ -72,16 +72,17 @@ export function* provideChanged(
 ): Act<Errors> {
   const { provided } = plan.view(actor)
   const errors: Errors = new Map()
-  const asked = expressionsOf(plan, actor)
-  if (provided === undefined || asked.length === 0) return errors
+  const provisions = expressionsOf(plan, actor)
+  if (provided === undefined || provisions.length === 0) return errors
   // These may be left from an earlier try.
-  for (const { field } of asked) delete params[field.kind === 'reference' ? `${field.path}.id` : field.path]
-  const [row] = yield* read(provided.valuesOfChanged(asked, params, partial), params)
+  for (const { field } of provisions)
+    delete params[field.kind === 'reference' ? `${field.path}.id` : field.path]
+  const [row] = yield* read(provided.valuesOfChanged(provisions, params, partial), params)
   if (row === undefined) throw new Failure('not_found')
   const [version, list] = row
   if (!isMatch(when.ifMatch, Number(version))) throw new Failure('stale')
   const values: Values = {}
-  provideFound(asked, JSON.parse(String(list)), values, errors)
+  provideFound(provisions, JSON.parse(String(list)), values, errors)
   if (errors.size === 0) plan.bind(values, params)
   // A merge of documents may have read an earlier version: then the write is refused, and tried again.
   if (params.$versions === when.ifMatch) params.$versions = `|${version}|`
@@ -119,12 +120,12 @@ function providePlain(
 
 /** Adds the results of expressions, which are JSON. */
 function provideFound(
-  asked: readonly Provision[],
+  provisions: readonly Provision[],
   list: readonly unknown[],
   values: Values,
   errors: Errors,
 ): void {
-  for (const [at, { field, expression }] of asked.entries()) {
+  for (const [at, { field, expression }] of provisions.entries()) {
     const one = list[at] ?? null
     if (one === null) putOrRequire({ field }, null, values, errors)
     else {

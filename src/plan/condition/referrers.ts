@@ -81,10 +81,10 @@ export class ReferrersSql {
     const pins = free.filter((part) => isPinned(part, { depth, referrers }, model))
     const isSought = root.of === 'item' || hops.length > 0 || rowSource.live === true
     if (!isSought || pins.length === 0) return whole()
-    const asked = tied.length === 0 ? free : pins
+    const conditions = tied.length === 0 ? free : pins
     const found = this.#around.over(referredId(list), (source) => {
       const { tables, target, counts } = this.#rows(list, referrers, depth)
-      const few = sql`SELECT ${target} FROM ${tables} WHERE ${and([counts, ...this.#written(asked)])}`
+      const few = sql`SELECT ${target} FROM ${tables} WHERE ${and([counts, ...this.#written(conditions)])}`
       return dialect.isAmong(source, few)
     })
     return tied.length === 0 ? found : sql`(${found} AND ${whole()})`

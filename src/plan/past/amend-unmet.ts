@@ -56,8 +56,8 @@ export function compileUnmet(
 /** Before the change: Entities that would fail the check with all others as they are now. */
 function suspectsOf({ rows, check, touched }: GroupCheck, code: number): Sql {
   const next = rowAfter({ ...rowOf(rows.type), next: (name) => rows.next(name) })
-  const asked = touched ? rows.willBeLive : sql`v."$kind" = 'restore'`
-  return sql`SELECT ${intLiteral(code)} AS "type", v."$id" AS "id" FROM ${rows.both} WHERE ${asked} AND ${check.broken(next)}`
+  const isChecked = touched ? rows.willBeLive : sql`v."$kind" = 'restore'`
+  return sql`SELECT ${intLiteral(code)} AS "type", v."$id" AS "id" FROM ${rows.both} WHERE ${isChecked} AND ${check.broken(next)}`
 }
 
 /** After the change: those of the suspects that still fail it. */

@@ -169,13 +169,13 @@ function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
     WHERE j."seq" > ${after} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${intLiteral(changes)}`
   const ofOperation = sql`FROM ${JOURNAL} k WHERE k."operation" = e."operation"`
   // One row instead of EXISTS, for which some databases would first read the whole journal.
-  const told = filtered
+  const andWanted = filtered
     ? sql` AND CASE WHEN e."wanted" = 1 THEN 1 WHEN (SELECT min(k."seq") ${ofOperation}) > ${after} THEN 0
         ELSE (SELECT 1 ${ofOperation} AND ${isWanted(sql`k`, filtered, dialect)} LIMIT 1) END = 1`
     : sql``
   const grouped = sql`SELECT w."operation", max(w."seq") AS "place", count(*) AS "changes", max(w."wanted") AS "wanted" FROM (${within}) w GROUP BY w."operation"`
   return sql`SELECT ${windowColumns.sql} FROM (SELECT e.*,
-      CASE WHEN e."place" = (SELECT max(k."seq") ${ofOperation})${told} THEN 1 ELSE 0 END AS "is_end"
+      CASE WHEN e."place" = (SELECT max(k."seq") ${ofOperation})${andWanted} THEN 1 ELSE 0 END AS "is_end"
     FROM (${grouped}) e) e ORDER BY e."place"`
 }
 

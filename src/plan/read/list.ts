@@ -74,7 +74,7 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
   const plain = plainQuery(parameters.byId(false))
   const first = compile(selectPage(list, plain), dialect.placeholder, isBounded(list, plain))
   const statements = new ListStatements(dialect, first)
-  const asked = (query: PageQuery & Partial<ReadQuery>, shape: string, make: () => Sql, bounded = false) => {
+  const build = (query: PageQuery & Partial<ReadQuery>, shape: string, make: () => Sql, bounded = false) => {
     const params = paramsOf(query, search)
     bindExpansion(query.expand, params)
     return { statement: statements.of(shape, make, bounded), params }
@@ -83,23 +83,23 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
     ...access.filters,
     page(query) {
       if (query === plain) return { statement: first, params: {} }
-      return asked(query, `page|${listShape(query)}`, () => selectPage(list, query), isBounded(list, query))
+      return build(query, `page|${listShape(query)}`, () => selectPage(list, query), isBounded(list, query))
     },
-    cutPage: (query) => asked(query, `cut|${listShape(query)}`, () => selectPage(list, query, true)),
+    cutPage: (query) => build(query, `cut|${listShape(query)}`, () => selectPage(list, query, true)),
     matching(filter, action, limit) {
       const query = { ...plain, filters: [filter], sort: [], limit }
       const may = () => access.may(action, list.rowSource(undefined))
       const shape = `${action}|${pageShape(query)}`
-      return asked(query, shape, () => selectMatching(list, query, may(), limit))
+      return build(query, shape, () => selectMatching(list, query, may(), limit))
     },
     total(selection) {
       const query = { ...plain, ...selection, sort: [], limit: 0 }
       const shape = listShape(query)
-      return asked(query, `total|${shape}`, () => selectTotal(list, query))
+      return build(query, `total|${shape}`, () => selectTotal(list, query))
     },
     summary(query, figures, order) {
       const shape = `${pageShape(query)}|${figuresShape(figures)}|${orderShape(order)}`
-      const made = asked(query, `summary|${shape}`, () => selectGroups(list, query, figures, order))
+      const made = build(query, `summary|${shape}`, () => selectGroups(list, query, figures, order))
       made.params[SKIPPED] = order.skipped ?? 0
       return made
     },

@@ -29,7 +29,7 @@ export function compileKnown(
 ): KnownPlan {
   const some = [...read].filter(([, one]) => one !== yes && one !== no)
   const flag = (condition: Sql) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
-  const told = [history, ...some.map(([, one]) => guard(one))].map(flag)
+  const flags = [history, ...some.map(([, one]) => guard(one))].map(flag)
   const made = new Map<string, readonly Field[]>()
   const fieldsOf = (flags: readonly Bound[]): readonly Field[] => {
     const key = flags.join('')
@@ -45,7 +45,7 @@ export function compileKnown(
   }
   return {
     known: compile(
-      sql`SELECT t."id", ${join(told)} FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
+      sql`SELECT t."id", ${join(flags)} FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
       dialect.placeholder,
     ),
     readKnown: ([id, history, ...flags]) => ({

@@ -29,7 +29,7 @@ export class RuleSql {
   }
 
   /** The condition of a rule; undefined if the rule always holds. */
-  asked(rule: Expression, rowSource: RowSource): Sql | undefined {
+  unlessAlways(rule: Expression, rowSource: RowSource): Sql | undefined {
     return rule === yes ? undefined : this.condition(rule, rowSource)
   }
 
@@ -71,7 +71,7 @@ export class RuleSql {
         guard: (path) => guards.get(path),
         ...(type.computed.size > 0 && { computed: this.#computed(type, rowSource) }),
       },
-      condition: this.asked(this.#viewer.may(type, 'read'), rowSource) ?? sql`1 = 1`,
+      condition: this.unlessAlways(this.#viewer.may(type, 'read'), rowSource) ?? sql`1 = 1`,
     }
   }
 }

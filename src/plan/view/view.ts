@@ -55,7 +55,7 @@ export function compileView(input: ViewInput): View {
   const { type, viewer, model, dialect } = input
   const rules = new RuleSql(viewer, model, dialect)
   const may = mayAll(type, viewer)
-  const rule = (action: Action, rowSource: RowSource) => rules.asked(may[action], rowSource)
+  const rule = (action: Action, rowSource: RowSource) => rules.unlessAlways(may[action], rowSource)
   const { shown } = rules.shownTo(type, rowOf(type).self)
   const paths = [...walk(type.fields)].map(({ path }) => path)
   const read = new Map(paths.map((path) => [path, viewer.mayField(type, path, 'read')]))
@@ -95,12 +95,12 @@ function writesOf(
   disclosure: Disclosure,
 ): WritePlan {
   const fieldAccess = fieldAccessOf(type, viewer).rules
-  const all = (asked: readonly Expression[], rowSource: RowSource) =>
-    asked.flatMap((one) => rules.asked(one, rowSource) ?? [])
+  const all = (expressions: readonly Expression[], rowSource: RowSource) =>
+    expressions.flatMap((one) => rules.unlessAlways(one, rowSource) ?? [])
   return compileWrites(type, dialect, {
-    create: (rowSource) => rules.asked(viewer.may(type, 'create'), rowSource),
-    update: (rowSource) => rules.asked(viewer.may(type, 'update'), rowSource),
-    field: (path, rowSource, action) => rules.asked(viewer.mayField(type, path, action), rowSource),
+    create: (rowSource) => rules.unlessAlways(viewer.may(type, 'create'), rowSource),
+    update: (rowSource) => rules.unlessAlways(viewer.may(type, 'update'), rowSource),
+    field: (path, rowSource, action) => rules.unlessAlways(viewer.mayField(type, path, action), rowSource),
     seen: (rowSource, columns) =>
       all([viewer.may(type, 'read'), ...columns.map((one) => columnRule(viewer, type, one))], rowSource),
     fieldRules: (rowSource) => fieldAccess.map((one) => rules.condition(one, rowSource)),
@@ -148,8 +148,8 @@ function listsOf(
     readRule,
     sides: (rowSource) =>
       readRule.op === 'or' ? readRule.of.map((one) => rules.condition(one, rowSource)) : [],
-    rule: (action, rowSource) => rules.asked(viewer.may(type, action), rowSource),
-    may: (action, rowSource) => rules.asked(withoutNext(viewer.may(type, action)), rowSource),
+    rule: (action, rowSource) => rules.unlessAlways(viewer.may(type, action), rowSource),
+    may: (action, rowSource) => rules.unlessAlways(withoutNext(viewer.may(type, action)), rowSource),
   })
 }
 

@@ -74,20 +74,20 @@ export class Provisions {
   }
 
   /** The values of expressions for a new Entity, from its parameters: a JSON list. */
-  valuesOfNew(asked: readonly Provision[]): Statement {
-    return this.#statements.of(shapeOf(asked), () => {
-      const values = this.#listed(asked, newRow(this.#type, this.#columns, this.#dialect))
+  valuesOfNew(provisions: readonly Provision[]): Statement {
+    return this.#statements.of(shapeOf(provisions), () => {
+      const values = this.#listed(provisions, newRow(this.#type, this.#columns, this.#dialect))
       return compile(sql`SELECT ${values}`, this.#dialect.placeholder)
     })
   }
 
   /** The same for the Entity `$id` as an update would leave it: its version, then the JSON list. */
-  valuesOfChanged(asked: readonly Provision[], params: Params, partial: boolean): Statement {
+  valuesOfChanged(provisions: readonly Provision[], params: Params, partial: boolean): Statement {
     const sent = this.#columns.filter(({ name }) => Object.hasOwn(params, name))
     const update = { type: this.#type, columns: this.#columns, sent, partial }
     if (partial) Object.assign(params, this.#defaults)
-    return this.#statements.of(`${updateShape(update)}|${shapeOf(asked)}`, () => {
-      const values = this.#listed(asked, rowAfter(updatedRow(update, this.#dialect)))
+    return this.#statements.of(`${updateShape(update)}|${shapeOf(provisions)}`, () => {
+      const values = this.#listed(provisions, rowAfter(updatedRow(update, this.#dialect)))
       return compile(
         sql`SELECT t."version", ${values} FROM ${id(this.#type.name)} t WHERE t."id" = ${param('$id')}`,
         this.#dialect.placeholder,
@@ -95,9 +95,9 @@ export class Provisions {
     })
   }
 
-  #listed(asked: readonly Provision[], row: RowSource): Sql {
+  #listed(provisions: readonly Provision[], row: RowSource): Sql {
     return this.#dialect.array(
-      asked.map(({ expression }) => {
+      provisions.map(({ expression }) => {
         if (expression === undefined) return sql`NULL`
         const value = sql`(${this.#conditions.value(expression, row)})`
         return this.#dialect.render(expression.kind, value, scaleOf(expression))
@@ -106,6 +106,6 @@ export class Provisions {
   }
 }
 
-function shapeOf(asked: readonly Provision[]): string {
-  return asked.map(({ occasion, field }) => `${occasion} ${columnOf(field)}`).join('|')
+function shapeOf(provisions: readonly Provision[]): string {
+  return provisions.map(({ occasion, field }) => `${occasion} ${columnOf(field)}`).join('|')
 }

@@ -118,8 +118,8 @@ class WriteSteps {
   }
 
   #createSteps(guarded: readonly string[]): Step[] {
-    const asked = [...this.#createRules(guarded).filter(isAsked), ...this.#isSound(this.#newRow)]
-    return this.#journalled(insertSql(this.#type, this.#columns, this.#dialect, asked), 'last', 'create')
+    const conditions = [...this.#createRules(guarded).filter(isCondition), ...this.#isSound(this.#newRow)]
+    return this.#journalled(insertSql(this.#type, this.#columns, this.#dialect, conditions), 'last', 'create')
   }
 
   update(params: Params, { partial, guarded, ruleResults = [] }: EntityWriteOptions): readonly Step[] {
@@ -127,12 +127,12 @@ class WriteSteps {
     if (partial) Object.assign(params, this.#defaults)
     return this.#steps.of(`${updateShape(update)}|?${guarded.join('|')}|${ruleResults}`, () => {
       const row = updatedRow(update, this.#dialect)
-      const asked = [
-        ...this.#updateRules(row, guarded).filter(isAsked),
+      const conditions = [
+        ...this.#updateRules(row, guarded).filter(isCondition),
         ...(ruleResults.length === 0 ? [] : this.#isStillSeen(ruleResults, row)),
         ...this.#isSound(row, update.sent),
       ]
-      const change = updateSql(update, this.#dialect, asked)
+      const change = updateSql(update, this.#dialect, conditions)
       return this.#journalled(change, sql`t."id" = ${param('$id')}`, 'update')
     })
   }
@@ -167,17 +167,17 @@ class WriteSteps {
       'partial' in options
         ? { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial: options.partial }
         : undefined
-    const asked = this.#asked(update?.sent)
-    const open = checks.map((one) => asked.includes(one) && ![...one.reads].some(isFaulty))
+    const concerned = this.#checksFor(update?.sent)
+    const open = checks.map((one) => concerned.includes(one) && ![...one.reads].some(isFaulty))
     if (update?.partial) Object.assign(params, this.#defaults)
     const shape = update === undefined ? 'create' : updateShape(update)
     return this.#verdicts.of(`checks ${open}|${shape}`, () => {
       const row = update === undefined ? this.#newRow : updatedRow(update, this.#dialect)
-      const told = checks.map((check, at) => (open[at] ? check.broken(this.#checked(row)) : undefined))
+      const results = checks.map((check, at) => (open[at] ? check.broken(this.#checked(row)) : undefined))
       const which =
         update === undefined ? sql`` : sql` FROM ${id(this.#type.name)} t WHERE t."id" = ${param('$id')}`
       return this.#verdict(
-        told.map((one) => one ?? sql`1 = 0`),
+        results.map((one) => one ?? sql`1 = 0`),
         which,
       )
     })
@@ -185,10 +185,11 @@ class WriteSteps {
 
   /** That no check fails. For an update, only checks that read something in the body: the others held before. */
   #isSound(row: RowSource, sent?: readonly BodyColumn[]): Sql[] {
-    return this.#asked(sent).map((check) => sql`NOT (${check.broken(this.#checked(row))})`)
+    return this.#checksFor(sent).map((check) => sql`NOT (${check.broken(this.#checked(row))})`)
   }
 
-  #asked(sent: readonly BodyColumn[] | undefined): readonly CheckSql[] {
+  /** The checks that a write can break. */
+  #checksFor(sent: readonly BodyColumn[] | undefined): readonly CheckSql[] {
     const { checks } = this.#rules
     if (sent === undefined) return checks
     // An object that is sent as a whole, or created by a merge, sets all of its columns.
@@ -206,8 +207,8 @@ class WriteSteps {
 
   /** Whether each of the rules holds. */
   #verdict(rules: readonly (Sql | undefined)[], from: Sql): Statement {
-    const told = rules.map((one) => (one === undefined ? sql`1` : sql`CASE WHEN ${one} THEN 1 ELSE 0 END`))
-    return compile(sql`SELECT ${join(told)}${from}`, this.#dialect.placeholder)
+    const results = rules.map((one) => (one === undefined ? sql`1` : sql`CASE WHEN ${one} THEN 1 ELSE 0 END`))
+    return compile(sql`SELECT ${join(results)}${from}`, this.#dialect.placeholder)
   }
 
   #sentIn(params: Params): BodyColumn[] {
@@ -237,6 +238,6 @@ class WriteSteps {
   }
 }
 
-function isAsked(rule: Sql | undefined): rule is Sql {
+function isCondition(rule: Sql | undefined): rule is Sql {
   return rule !== undefined
 }

@@ -118,8 +118,8 @@ const read: Tool = {
   writes: false,
   async run(use, given) {
     const plan = planNamed(use.context, use.call.caller.actor, given.entity)
-    const asked = { id: String(given.id), query: asQuery(given, readEntity.takes) }
-    return readResult(await use.ofEntity(readEntity, plan, asked), 'fields')
+    const input = { id: String(given.id), query: asQuery(given, readEntity.takes) }
+    return readResult(await use.ofEntity(readEntity, plan, input), 'fields')
   },
 }
 

@@ -135,10 +135,10 @@ async function changesSince(session: DatabaseSession, last: number): Promise<num
 /** Creates empty tables, in a database that is empty or has an incomplete copy. */
 async function prepare(target: Structure, { tables }: Metadata): Promise<void> {
   await target.transact('rebuild', async (session) => {
-    const told = await refuseForeign(target, session)
-    if (told.has('format') && !told.has(COPYING))
+    const metadata = await refuseForeign(target, session)
+    if (metadata.has('format') && !metadata.has(COPYING))
       throw new StartError(`${target.place} is not empty: name an empty database to copy to.`)
-    if (told.has(COPYING)) await clearHalf(target, session)
+    if (metadata.has(COPYING)) await clearHalf(target, session)
     await makeOwnTables(target, session)
     await writeMetaValue(session, COPYING, String(FORMAT))
     for (const table of tables) await createTable({ structure: target, session }, table)

@@ -67,7 +67,7 @@ export class Hosts {
     const found: WritableHost[] = []
     const faults: string[] = []
     const any = Promise.withResolvers<void>()
-    const asked = this.#address.hosts.map(async (url) => {
+    const probes = this.#address.hosts.map(async (url) => {
       try {
         found.push({ url, timeline: await this.#probe(url) })
         any.resolve()
@@ -75,7 +75,7 @@ export class Hosts {
         faults.push(error instanceof Error ? error.message : String(error))
       }
     })
-    await Promise.race([Promise.all(asked), any.promise.then(() => Bun.sleep(OTHERS_MS))])
+    await Promise.race([Promise.all(probes), any.promise.then(() => Bun.sleep(OTHERS_MS))])
     const latest = found
       .map(({ timeline }) => timeline)
       .sort()

@@ -235,8 +235,8 @@ function closed(): Error {
 async function run(sql: ReservedSQL, { text, paramNames }: Statement, params: Params): Promise<Result> {
   const values = paramNames.map((name) => textOf(params[name] ?? null))
   // Without values, `unsafe` would not prepare it, and the server would plan it each time.
-  const asked = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
-  const found = (await asked.values()) as unknown as Rows
+  const query = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
+  const found = (await query.values()) as unknown as Rows
   const rows: Row[] = []
   for (const row of found) rows.push(decode(row))
   return Object.assign(rows, { changed: found.count })

@@ -87,8 +87,8 @@ export class ServerMonitor {
   async #check(): Promise<void> {
     const connection = await this.#connect()
     const backends = [...this.#held, ...this.#own]
-    const asked = connection.run(END, { backends: `{${backends.map((one) => `"${one}"`).join(',')}}` })
-    const rows = await within(this.#options.limits.statementMs + GRACE_MS, asked)
+    const running = connection.run(END, { backends: `{${backends.map((one) => `"${one}"`).join(',')}}` })
+    const rows = await within(this.#options.limits.statementMs + GRACE_MS, running)
     const there = new Set(rows.map(([backend]) => String(backend)))
     for (const backend of backends)
       if (!there.has(backend)) for (const all of [this.#held, this.#own]) all.delete(backend)

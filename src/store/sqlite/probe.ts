@@ -13,9 +13,9 @@ import { isBusy } from './errors.ts'
 export async function probeFile(path: string, leastFree: number = budget.freeBytes): Promise<void> {
   if (path === MEMORY) return
   const late = new Error(`the file system of ${path} does not answer`)
-  const asked = Promise.all([access(path, constants.R_OK | constants.W_OK), freeBytes(path)])
-  asked.catch(() => {})
-  const [, free] = await Promise.race([asked, Bun.sleep(budget.probeMs).then(() => Promise.reject(late))])
+  const probing = Promise.all([access(path, constants.R_OK | constants.W_OK), freeBytes(path)])
+  probing.catch(() => {})
+  const [, free] = await Promise.race([probing, Bun.sleep(budget.probeMs).then(() => Promise.reject(late))])
   if (free < leastFree) throw new Error(`the disk is full: ${free} bytes are free`)
 }
 

@@ -3,7 +3,7 @@ import { connect } from '../../client/client.ts'
 import { entity, everyone, integer, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStore, type TestServer } from '../harness.ts'
-import { Heard } from '../heard.ts'
+import { TestStream } from '../test-stream.ts'
 
 const declaration = withAdmins({
   rooms: entity({ fields: { title: text() }, access: { read: everyone } }),
@@ -20,11 +20,11 @@ onEveryStore(
   'a stream whose filter takes longer than a statement may',
   declaration,
   (server: TestServer) => {
-    test('keeps no other stream from its changes', async () => {
+    test('does not keep other streams from their changes', async () => {
       const room = await server.expect(201, 'POST', '/api/rooms/', { title: 'first' })
       const bookings = Array.from({ length: 1000 }, (_, number) => ({ number, room: { id: room.id } }))
       for (let round = 0; round < 2; round++) await server.expect(201, 'POST', '/api/bookings/', bookings)
-      const slow = await Heard.open(server, { lists: [{ entity: 'rooms', filter: SLOW }] })
+      const slow = await TestStream.open(server, { lists: [{ entity: 'rooms', filter: SLOW }] })
       const rename = (title: string) => server.expect(200, 'PATCH', `/api/rooms/${room.id}/`, { title })
       // The client connects again if a stream ends.
       const api = connect<typeof declaration>(server.url)

@@ -42,7 +42,7 @@ onEveryStore('live lists at one instance, while others write at another', declar
     await other.stop()
   })
 
-  /** Repeats what fails because the database does not answer. */
+  /** Repeats calls that fail because the database does not answer. */
   async function call(method: string, path: string, sent: TestRequest = {}): Promise<any> {
     for (;;) {
       const { status, body } = await server.call(method, path, sent)
@@ -64,7 +64,7 @@ onEveryStore('live lists at one instance, while others write at another', declar
     }
   }
 
-  /** Until each list is what a new one is. */
+  /** Waits until each list equals a new one. */
   async function settle(): Promise<void> {
     for (const [at, filter] of FILTERS.entries()) {
       const query = new URLSearchParams({ limit: '200', ...(filter !== undefined && { filter }) })
@@ -85,7 +85,7 @@ onEveryStore('live lists at one instance, while others write at another', declar
   }
 
   for (const [what, happens] of Object.entries(breaks))
-    test(`are what new lists are, also if ${what}`, async () => {
+    test(`become equal to new lists, even if ${what}`, async () => {
       await write(2)
       await settle()
       const writing = write(5)

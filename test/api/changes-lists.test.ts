@@ -3,7 +3,7 @@ import { budget } from '../../src/budget.ts'
 import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStore, type TestServer } from '../harness.ts'
-import { Heard } from '../heard.ts'
+import { TestStream } from '../test-stream.ts'
 
 const declaration = withAdmins({
   users: entity({ login: { userType: 'user' }, fields: {}, access: { read: 'id == me.id' } }),
@@ -15,22 +15,22 @@ const declaration = withAdmins({
 })
 
 onEveryStore('the stream of several lists', declaration, (server: TestServer) => {
-  let all: Heard[] = []
+  let all: TestStream[] = []
   afterEach(() => {
     for (const one of all) one.cut()
     all = []
   })
 
-  async function follow(body: unknown, token: string | null = server.adminToken): Promise<Heard> {
-    const heard = await Heard.open(server, body, token)
-    all.push(heard)
-    return heard
+  async function follow(body: unknown, token: string | null = server.adminToken): Promise<TestStream> {
+    const stream = await TestStream.open(server, body, token)
+    all.push(stream)
+    return stream
   }
   const add = (title: string, open = true) =>
     server.expect(201, 'POST', '/api/rooms/', { title, open }) as Promise<{ id: number }>
   const now = async () => (await server.call('GET', '/api/changes/')).body.next as string
 
-  test('tells each list what a stream of its own would tell, from where that list is', async () => {
+  test('sends each list what a stream of its own would send, from the position of that list', async () => {
     const early = await now()
     const first = await add('first', false)
     const late = await now()
@@ -41,26 +41,26 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
       { since: early, entity: 'notes,rooms' },
       {},
     ]
-    const heard = await follow({ lists })
-    expect([heard.response.status, heard.response.headers.get('content-type')]).toEqual([
+    const stream = await follow({ lists })
+    expect([stream.response.status, stream.response.headers.get('content-type')]).toEqual([
       200,
       'text/event-stream',
     ])
     await server.call('PATCH', `/api/rooms/${first.id}/`, { body: { title: 'changed', open: true } })
     await server.call('PATCH', `/api/rooms/${second.id}/`, { body: { open: false } })
-    await eventually(() => lists.every((_, at) => heard.of(at).length >= 2))
+    await eventually(() => lists.every((_, at) => stream.of(at).length >= 2))
     const all = ['upsert first', 'upsert second', 'upsert changed', 'upsert second']
-    await eventually(() => heard.titles(0).length === all.length && heard.titles(2).length === all.length)
-    expect(heard.titles(0)).toEqual(all)
-    expect(heard.titles(1)).toEqual(['upsert second', 'upsert changed', `remove ${second.id}`])
-    expect(Object.keys(heard.of(1)[0]?.data.data)).toEqual(['id', 'title'])
-    expect(heard.titles(2)).toEqual(all)
-    expect(heard.titles(3)).toEqual(['upsert changed', 'upsert second'])
+    await eventually(() => stream.titles(0).length === all.length && stream.titles(2).length === all.length)
+    expect(stream.titles(0)).toEqual(all)
+    expect(stream.titles(1)).toEqual(['upsert second', 'upsert changed', `remove ${second.id}`])
+    expect(Object.keys(stream.of(1)[0]?.data.data)).toEqual(['id', 'title'])
+    expect(stream.titles(2)).toEqual(all)
+    expect(stream.titles(3)).toEqual(['upsert changed', 'upsert second'])
     // From each position, a stream of the same list continues where this one was.
-    const [, at] = heard.of(0)
+    const [, at] = stream.of(0)
     const rest = await server.call('GET', `/api/changes/?entity=rooms&since=${at?.id}`)
     expect(rest.body.data).toEqual(
-      heard
+      stream
         .of(0)
         .slice(2)
         .map(({ data }) => data),
@@ -80,11 +80,11 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
       { entity: 'admins' },
       { entity: 'rooms', since: gone },
     ]
-    const heard = await follow({ lists }, user.token)
+    const stream = await follow({ lists }, user.token)
     await add('third')
-    await eventually(() => heard.of(1).length > 0)
-    expect(heard.titles(1)).toEqual(['upsert third'])
-    const refused = lists.map((_, at) => heard.of(at)[0]?.data).filter(({ type }) => type === 'error')
+    await eventually(() => stream.of(1).length > 0)
+    expect(stream.titles(1)).toEqual(['upsert third'])
+    const refused = lists.map((_, at) => stream.of(at)[0]?.data).filter(({ type }) => type === 'error')
     const asked = []
     for (const list of lists) {
       const query = new URLSearchParams(list as Record<string, string>)
@@ -95,27 +95,27 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
     expect(refused).toEqual(asked)
   })
 
-  test('names no more failures than another answer, but one of each list', async () => {
+  test('names at most as many failures as one answer, but at least one for each list', async () => {
     const entity = Array.from({ length: 2 * budget.failures }, (_, at) => `rooms${at}`)
-    const heard = await follow({ lists: Array(budget.streamLists).fill({ entity }) })
-    await eventually(() => heard.isOver)
-    const named = Array.from({ length: budget.streamLists }, (_, at) => heard.of(at)[0]?.data.errors)
+    const stream = await follow({ lists: Array(budget.streamLists).fill({ entity }) })
+    await eventually(() => stream.isOver)
+    const named = Array.from({ length: budget.streamLists }, (_, at) => stream.of(at)[0]?.data.errors)
     const counts = named.map(({ entity }) => entity.length)
     expect(counts).toEqual([budget.failures, ...Array(budget.streamLists - 1).fill(1)])
     expect(named.at(-1)['']).toEqual([`and ${entity.length - 1} more`])
   })
 
   test('ends at once if no list can be followed', async () => {
-    const heard = await follow({ lists: [{ entity: 'notes' }, { entity: 'nothing' }] }, null)
-    await eventually(() => heard.isOver)
-    expect([0, 1].map((at) => heard.of(at)[0]?.data.status)).toEqual([401, 422])
+    const stream = await follow({ lists: [{ entity: 'notes' }, { entity: 'nothing' }] }, null)
+    await eventually(() => stream.isOver)
+    expect([0, 1].map((at) => stream.of(at)[0]?.data.status)).toEqual([401, 422])
   })
 
   test('refuses a body that names no lists', async () => {
     const refused = async (body: unknown) => {
-      const heard = await follow(body)
-      expect(heard.response.status).toBe(422)
-      await eventually(() => heard.isOver)
+      const stream = await follow(body)
+      expect(stream.response.status).toBe(422)
+      await eventually(() => stream.isOver)
     }
     const errorsOf = async (body: unknown) => {
       const { status, body: answer } = await server.call('POST', '/api/changes/', {
@@ -150,20 +150,20 @@ onEveryStore('the stream of several lists', declaration, (server: TestServer) =>
 
   test('cuts off no client because an operation concerns many lists', async () => {
     const lists = Array.from({ length: 20 }, () => ({ entity: 'rooms', fields: 'title' }))
-    const heard = await follow({ lists })
+    const stream = await follow({ lists })
     const body = { title: 'x'.repeat(1000), open: true }
     const parts = Array.from({ length: 100 }, () => ({ method: 'POST', path: '/api/rooms/', body }))
     await server.expect(200, 'POST', '/api/batch/', parts)
-    await eventually(() => heard.isOver || lists.every((_, at) => heard.of(at).length === parts.length))
-    expect(heard.isOver).toBe(false)
+    await eventually(() => stream.isOver || lists.every((_, at) => stream.of(at).length === parts.length))
+    expect(stream.isOver).toBe(false)
   })
 
   test('ends with the token, whatever list has something to tell', async () => {
     const user = await server.user('users', { email: 'uma@example.com', password: 'correct horse' })
-    const heard = await follow({ lists: [{ entity: 'notes' }, { entity: 'rooms' }] }, user.token)
+    const stream = await follow({ lists: [{ entity: 'notes' }, { entity: 'rooms' }] }, user.token)
     await server.call('POST', '/api/auth/logout', { token: user.token })
     await add('after')
-    await eventually(() => heard.isOver)
-    expect(heard.of(1)).toEqual([])
+    await eventually(() => stream.isOver)
+    expect(stream.of(1)).toEqual([])
   })
 })

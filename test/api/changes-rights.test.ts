@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { app, boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, onEveryStore, TestServer } from '../harness.ts'
-import { Heard } from '../heard.ts'
+import { TestStream } from '../test-stream.ts'
 
 /** A paper that is open, or that the rule shows. */
 const paper = (rule: string) =>
@@ -49,12 +49,12 @@ interface Reader {
   readonly papers: Readonly<Record<string, number>>
 }
 
-/** Prepares the end of a token. Returns the token of the stream, unless it is the own one of the reader, and what ends it. */
+/** Prepares the end of a token. Returns what ends it, and the token of the stream if it is not the reader's own. */
 type Ending = (reader: Reader) => Promise<{ token?: string; lose(): Promise<unknown> }>
 
-/** What a stream tells of a paper: titles, and other types of events. */
-function toldOf(heard: Heard, papers: Reader['papers'], type: string): string[] {
-  return heard
+/** The events of a stream about a paper: titles, and other types of events. */
+function eventsOf(stream: TestStream, papers: Reader['papers'], type: string): string[] {
+  return stream
     .of(types.indexOf(type))
     .filter(({ data }) => data.type === 'reset' || data.id === papers[type])
     .map(({ data }) => data.data?.title ?? data.type)
@@ -81,14 +81,18 @@ onEveryStore('a stream whose caller loses access', declaration, (server) => {
     return { id, email, token, subordinate, member, papers: Object.fromEntries(ids) }
   }
 
-  /** Follows all types at every instance; returns the streams once they have told of each paper. */
-  async function listen(all: readonly TestServer[], { papers }: Reader, token: string): Promise<Heard[]> {
+  /** Follows all types at every instance; returns the streams once they have sent each paper. */
+  async function listen(
+    all: readonly TestServer[],
+    { papers }: Reader,
+    token: string,
+  ): Promise<TestStream[]> {
     const lists = types.map((entity) => ({ entity }))
-    const heard = await Promise.all(all.map((one) => Heard.open(one, { lists }, token)))
+    const streams = await Promise.all(all.map((one) => TestStream.open(one, { lists }, token)))
     await rename(papers, 'seen')
-    for (const one of heard)
-      for (const type of types) await eventually(() => toldOf(one, papers, type).includes('seen'))
-    return heard
+    for (const one of streams)
+      for (const type of types) await eventually(() => eventsOf(one, papers, type).includes('seen'))
+    return streams
   }
 
   const rename = (all: Reader['papers'], title: string) =>
@@ -184,15 +188,15 @@ onEveryStore('a stream whose caller loses access', declaration, (server) => {
         Object.entries(ends).map(async ([way, prepare]) => {
           const reader = await newReader()
           const { token = reader.token, lose } = await prepare(reader)
-          const heard = await listen(all, reader, token)
+          const streams = await listen(all, reader, token)
           await lose()
           // Other instances may rely on what they know for half a second.
           for (const one of all)
             await eventually(async () => (await one.call('GET', '/api/auth/me', { token })).status === 401)
           const secret = `secret ${reader.id}.`
           await rename(reader.papers, secret)
-          await eventually(() => heard.every(({ isOver }) => isOver))
-          expect([way, ...heard.map(({ text }) => text.includes(secret))]).toEqual([way, false, false])
+          await eventually(() => streams.every(({ isOver }) => isOver))
+          expect([way, ...streams.map(({ text }) => text.includes(secret))]).toEqual([way, false, false])
         }),
       ),
     ))
@@ -202,7 +206,7 @@ onEveryStore('a stream whose caller loses access', declaration, (server) => {
       Promise.all(
         Object.entries(hides).map(async ([way, { hidden, lose }]) => {
           const reader = await newReader()
-          const heard = await listen(all, reader, reader.token)
+          const streams = await listen(all, reader, reader.token)
           await lose(reader)
           await rename(reader.papers, 'secret')
           await Promise.all(
@@ -214,16 +218,16 @@ onEveryStore('a stream whose caller loses access', declaration, (server) => {
             ),
           )
           for (const type of types)
-            for (const one of heard) {
-              const told = () => toldOf(one, reader.papers, type)
-              await eventually(() => told().includes('last'))
+            for (const one of streams) {
+              const events = () => eventsOf(one, reader.papers, type)
+              await eventually(() => events().includes('last'))
               const isHidden = hidden.includes(type)
-              const later = told().slice(told().indexOf('seen') + 1)
+              const later = events().slice(events().indexOf('seen') + 1)
               const isGone = later.some((event) => /remove|reset/.test(event))
               expect([way, type, later.includes('secret')]).toEqual([way, type, !isHidden])
               if (isHidden) expect([way, type, isGone]).toEqual([way, type, true])
             }
-          for (const one of heard) one.cut()
+          for (const one of streams) one.cut()
         }),
       ),
     ))

@@ -174,7 +174,7 @@ onEveryStore(
       expect((await login(as('new'))).status).toBe(200)
     })
 
-    test('needs a recent login only of the owner, who may also prove it by the password', async () => {
+    test('needs a recent login of the owner only, who can also use the password', async () => {
       const [ada, ben] = [
         await server.user('shared', { email: 'ada.shared@example.com', name: 'Ada' }),
         await server.user('shared', { email: 'ben.shared@example.com', name: 'Ben' }),

@@ -142,7 +142,7 @@ onEveryStore(
         ])
     })
 
-    test('is locked by nobody who guesses at something else', async () => {
+    test('cannot be locked by guesses at something else', async () => {
       const { id, codes } = await secured('users', 'locked@example.com')
       const guess = (path: string, body: object) =>
         server.call('POST', `/api/auth/${path}`, { body, token: null, headers: from() })

@@ -54,7 +54,7 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     expect(network.lost()).toBeGreaterThan(20)
   })
 
-  test('a lost answer about what is purged by now is no error', async () => {
+  test('a lost answer about Entities that are purged by now is not an error', async () => {
     let lose: (() => Promise<void>) | undefined
     const api = await withAdmin({
       fetch: async (url, init) => {

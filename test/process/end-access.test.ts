@@ -3,7 +3,7 @@ import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
 import { login, newFolder, prepared, run, runHere, serve } from './process.ts'
 
 onEveryStoreByHand('a database of which all access is ended', (store) => {
-  test('lets nobody in who was in, on running servers too, and everybody who logs in', async () => {
+  test('refuses old tokens and keys, on running servers too, and accepts new logins', async () => {
     const { database, args } = await prepared(store)
     const server = await serve(args)
     try {

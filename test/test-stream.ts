@@ -1,12 +1,12 @@
 /** An event of a stream of several lists. */
-export interface HeardEvent {
+export interface TestStreamEvent {
   readonly list: number
   readonly id: string | undefined
   readonly data: any
 }
 
 /** A stream of several lists, as it comes. */
-export class Heard {
+export class TestStream {
   readonly response: Response
   isOver = false
   #text = ''
@@ -30,7 +30,7 @@ export class Heard {
     { url }: { readonly url: string },
     body: unknown,
     token: string | null = null,
-  ): Promise<Heard> {
+  ): Promise<TestStream> {
     const cut = new AbortController()
     const headers = {
       Accept: 'text/event-stream',
@@ -38,7 +38,7 @@ export class Heard {
       ...(token !== null && { Authorization: `Bearer ${token}` }),
     }
     const request = { method: 'POST', headers, body: JSON.stringify(body), signal: cut.signal }
-    return new Heard(await fetch(`${url}/api/changes/`, request), cut)
+    return new TestStream(await fetch(`${url}/api/changes/`, request), cut)
   }
 
   cut(): void {
@@ -51,7 +51,7 @@ export class Heard {
   }
 
   /** The events with data of one list. */
-  of(list: number): HeardEvent[] {
+  of(list: number): TestStreamEvent[] {
     return this.#text
       .split('\n\n')
       .slice(0, -1) // The last one may still be incomplete.

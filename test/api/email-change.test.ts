@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { app, entity, everyone, text } from '../../src/takeback.ts'
-import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'
+import { ADMIN, eventually, expectInvalid, onEveryStore, operationOf } from '../harness.ts'
 import { mailsIn, tokenIn } from '../mailbox.ts'
 import { anHourLater } from '../old-session.ts'
 
@@ -26,7 +26,7 @@ const declaration = app({
       ...common,
       login: { userType: 'shared' },
       unique: [['name']],
-      access: { create: everyone, read: everyone, update: everyone },
+      access: { create: everyone, read: everyone, update: everyone, history: everyone },
     }),
     hooked: entity({
       ...common,
@@ -172,6 +172,52 @@ onEveryStore(
       await server.expect(200, 'PATCH', path, { name: nameOf(path) }, { token: old })
       expect(await write(as('new'), eve.token)).toBe(200)
       expect((await login(as('new'))).status).toBe(200)
+    })
+
+    test.each<[string, number, (path: string, operation: string) => [path: string, body: object]]>([
+      ['an undo', 409, (_, operation) => [`/api/operations/${operation}/undo/`, {}]],
+      ['an undo of many', 409, (_, operation) => ['/api/operations/undo/', { operations: [operation] }]],
+      ['a revert', 403, (path) => [`${path}revert/`, { version: 1 }]],
+    ])('needs a recent login if %s gives the account a former address', async (way, status, made) => {
+      const as = (word: string) => `${word}.${way.replaceAll(' ', '.')}@example.com`
+      const eve = await server.user('shared', { email: as('former') })
+      const path = `/api/shared/${eve.id}/`
+      const changed = await server.call('PATCH', path, { body: { email: as('eve') }, token: eve.token })
+      const old = await anHourLater(server, eve.token)
+      const [to, body] = made(path, operationOf(changed))
+      const refused = await server.call('POST', to, { body, token: old })
+      expect([refused.status, /recent.login/.test(refused.text)]).toEqual([status, true])
+      expect((await server.expect(200, 'GET', path)).email).toBe(as('eve'))
+      await server.expect(200, 'POST', to, body, { token: eve.token })
+      expect((await server.expect(200, 'GET', path)).email).toBe(as('former'))
+    })
+
+    test('skips the own account if an undo needs a recent login, and says so', async () => {
+      const ida = await server.user('shared', { email: 'ida.former@example.com' })
+      const path = `/api/shared/${ida.id}/`
+      const jon = await server.user('shared', { email: 'jon@example.com' })
+      const body = [path, `/api/shared/${jon.id}/`].map((one, at) => ({
+        method: 'PATCH',
+        path: one,
+        body: { email: `present.${at}@example.com` },
+      }))
+      const changed = await server.call('POST', '/api/batch/', { body, token: ida.token })
+      const token = await anHourLater(server, ida.token)
+      const undo = `/api/operations/${operationOf(changed)}/undo/?skip_conflicts=1`
+      const { skipped, total } = await server.expect(200, 'POST', undo, {}, { token })
+      expect([Object.keys(skipped), total]).toEqual([[`shared/${ida.id}`], 1])
+      expect((await server.expect(200, 'GET', path)).email).toBe('present.0@example.com')
+    })
+
+    test('counts another spelling as another address if the login is not recent', async () => {
+      const kim = await server.user('shared', { email: 'kim@example.com' })
+      const token = await anHourLater(server, kim.token)
+      const path = `/api/shared/${kim.id}/`
+      for (const email of ['\u212Aim@example.com', 'kim@e\uFF58ample.com', '\uFF4Bim@example.com']) {
+        const { body } = await server.call('PATCH', path, { body: { email }, token })
+        expect([email, body.code]).toEqual([email, 'recent_login_required'])
+      }
+      await server.expect(200, 'PATCH', path, { email: 'KIM@Example.com' }, { token })
     })
 
     test('needs a recent login of the owner only, who can also use the password', async () => {

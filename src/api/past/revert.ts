@@ -34,7 +34,9 @@ import { refuseUnchangeable } from '../live.ts'
 import { undoneParams } from '../notes.ts'
 import { writing } from '../parameters.ts'
 import type { Query } from '../query.ts'
+import { emailCodes, needsLogin } from '../write/own-email.ts'
 import { performPlanned } from '../write/planned.ts'
+import { returnsOwnEmail } from './own-account.ts'
 import { version as versionSchema } from './past-schemas.ts'
 
 interface Reverting {
@@ -121,6 +123,10 @@ class Revert {
     const view = this.#plan.view(this.#actor)
     const groups = groupsOf([reversal])
     const { steps, params } = amend.steps(groups, [], view.viewer)
+    if (returnsOwnEmail(this.#actor, reversal)) {
+      yield* this.#refuseObstructed(id, groups, params)
+      throw needsLogin()
+    }
     const operation = operationOf(this.#actor)
     const seals = sealReplaced(this.#context, [reversal])
     const taken = yield* read(this.#plan.history.operationsSince, { $id: id, $version: this.#wanted })
@@ -208,6 +214,7 @@ export const revertEntity = entityEndpoint({
       codes: [
         ...about.refusals('update', false),
         ...about.refusals('history', false),
+        ...emailCodes(about),
         'not_found',
         'cannot_undo',
         'busy',

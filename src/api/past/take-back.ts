@@ -21,7 +21,7 @@ import { type AmendmentGroup, amendParams, UNMET } from '../../plan/past/amendme
 import { MOVED } from '../../plan/past/moved.ts'
 import type { Obstacle } from '../../plan/past/obstacle.ts'
 import type { View } from '../../plan/view/view.ts'
-import { type Actor, userOf } from '../../plan/viewer/actor.ts'
+import type { Actor } from '../../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../../store/act.ts'
 import type { Params, Row } from '../../store/dialect.ts'
@@ -30,6 +30,7 @@ import { type Context, callerParams, operationOf, TRIES } from '../context.ts'
 import { knowledgeOf } from '../knowledge.ts'
 import { undoneParams } from '../notes.ts'
 import { Dependents } from '../write/dependents.ts'
+import { refusedForSelf } from './own-account.ts'
 import { restoreTogether } from './restore-together.ts'
 import { excusedBy } from './restored-along.ts'
 import { statesOf } from './states.ts'
@@ -273,13 +274,14 @@ class TakeBack {
     for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
     for (const one of reversals) {
       const name = reversedEntity(one)
-      if (one.conflicts.length === 0 && !this.#isSelf(one)) continue
+      const own = refusedForSelf(this.#actor, one)
+      if (one.conflicts.length === 0 && own === undefined) continue
       // Callers who may not change a type at all do not learn what happened to it.
       if (!this.#mayTouch(one)) {
         addSentences(conflicts, name, ['is not yours to change'])
         forbidden.add(name)
-      } else if (this.#isSelf(one)) addSentences(conflicts, name, ['is the account that makes this request'])
-      else addSentences(conflicts, name, yield* this.#explain(one, conflicts.size))
+      } else
+        addSentences(conflicts, name, own === undefined ? yield* this.#explain(one, conflicts.size) : [own])
     }
     return { conflicts, forbidden }
   }
@@ -287,12 +289,6 @@ class TakeBack {
   #mayTouch({ plan }: Reversal): boolean {
     const { may } = plan.view(this.#actor)
     return (['update', 'delete', 'restore'] as const).some((act) => may[act] !== no)
-  }
-
-  /** Nobody can undo the create of their own account: they could not undo that undo. */
-  #isSelf({ plan, amendment }: Reversal): boolean {
-    const user = userOf(this.#actor)
-    return amendment.kind === 'delete' && plan.type.name === user?.entity && amendment.id === user.id
   }
 
   /** Says who has changed what, unless enough Entities are named already. */

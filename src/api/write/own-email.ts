@@ -1,5 +1,4 @@
 import { isRecent } from '../../account/tokens.ts'
-import { emailKey } from '../../declare/email-key.ts'
 import { type Code, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
@@ -24,10 +23,23 @@ export function needsRecentLogin({ type, login }: Plan, actor: Actor, id: number
 
 /** Throws unless the address stays the same. `email` is the present one. */
 export function refuseOtherEmail(email: unknown, values: Params): void {
-  if (emailKey(String(email)) === values[EMAIL_KEY]) return
-  throw new Failure('recent_login_required', {
+  if (!isSameAddress(email, values.email)) throw needsLogin()
+}
+
+/** The refusal of another address. */
+export function needsLogin(): Failure {
+  return new Failure('recent_login_required', {
     message: 'A new e-mail address needs a recent login. Log in again, or use /api/auth/email.',
   })
+}
+
+/**
+ * Whether mails to both go to the same address. That of another spelling may be somebody else's, even if it has the same
+ * key, so only the case of ASCII letters may differ.
+ */
+export function isSameAddress(one: unknown, other: unknown): boolean {
+  const folded = (email: unknown) => String(email).replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return folded(one) === folded(other)
 }
 
 /** Throws if this changes the caller's own e-mail. Only callers who may change it learn that they must log in again. */

@@ -150,7 +150,7 @@ export const budget = {
   feedDependents: 1000,
   feedBehind: 1000,
   feedPastMs: 60_000,
-  feedTellMs: 1000,
+  feedDeliveryMs: 1000,
   feedQuickMs: 20,
   feedReads: 4,
   feedSlowReads: 2,

@@ -61,7 +61,7 @@ export class Group {
     this.#shared = shared
     this.#read = read
     const looksFurther = subscription.types.some(({ plan }) => plan.dependencies.length > 0)
-    this.#lastMs = looksFurther ? budget.feedTellMs : 0
+    this.#lastMs = looksFurther ? budget.feedDeliveryMs : 0
   }
 
   add(listener: Listener): void {

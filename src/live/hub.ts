@@ -77,7 +77,7 @@ export class Hub {
 
   /** Delivers one page, while the others wait. If it takes long, the listener ends. */
   async #page(listener: Listener, { page }: Missed): Promise<void> {
-    if (!(await isInTime(budget.feedTellMs, page()))) listener.end()
+    if (!(await isInTime(budget.feedDeliveryMs, page()))) listener.end()
   }
 
   leave(listener: Listener): void {
@@ -144,7 +144,7 @@ export class Hub {
     // Nobody waits for a group that is behind, and nobody waits long for one that falls behind.
     const waited = groups.filter(({ isBehind }) => !isBehind)
     const taken = new Map(groups.map((group) => [group, group.take(page)]))
-    await isInTime(budget.feedTellMs, Promise.all(waited.map((group) => taken.get(group))))
+    await isInTime(budget.feedDeliveryMs, Promise.all(waited.map((group) => taken.get(group))))
     if (page.pending) this.#waker.again()
     return page.more
   }

@@ -11,8 +11,8 @@ test('few groups read at once, and slow ones do not delay quick ones', async () 
     return gate.promise
   }
   const startAll = (lastMs: number) => Array.from({ length: 20 }, () => lanes.run(lastMs, wait))
-  const slow = startAll(budget.feedTellMs + 1)
-  const usual = startAll(budget.feedTellMs)
+  const slow = startAll(budget.feedDeliveryMs + 1)
+  const usual = startAll(budget.feedDeliveryMs)
   await Bun.sleep(0)
   expect(reading).toBe(budget.feedSlowReads + budget.feedReads)
   expect(await lanes.run(0, async () => 'quick')).toBe('quick')

@@ -13,13 +13,13 @@ export class ReadLanes {
 
   /** `lastMs` is how long the last read of the group took. */
   run<T>(lastMs: number, read: () => Promise<T>): Promise<T> {
-    if (lastMs > budget.feedTellMs) return this.#slow.run(read)
+    if (lastMs > budget.feedDeliveryMs) return this.#slow.run(read)
     const { promise, resolve } = Promise.withResolvers<T>()
     const inTime = () => {
       const reading = read()
       resolve(reading)
       // A read that takes long gives up its place in the lane.
-      return isInTime(budget.feedTellMs, reading)
+      return isInTime(budget.feedDeliveryMs, reading)
     }
     const lane = lastMs > budget.feedQuickMs ? this.#usual : this.#quick
     lane.run(inTime).catch(() => {}) // The caller gets the error.

@@ -12,6 +12,8 @@ export interface SessionStatements {
   readonly end: readonly Step[]
   readonly endListed: readonly Step[]
   readonly endOthers: readonly Step[]
+  /** Ends all sessions of the caller but the calling one, for the transaction of something else. Needs `endedNow`. */
+  readonly endBeside: readonly Step[]
   readonly list: Statement
   readonly recordUse: readonly Step[]
   readonly clear: readonly Step[]
@@ -39,6 +41,8 @@ export const SEEN_MS = budget.seenMinutes * 60_000
 
 const isIt = sql`"session" = ${session}`
 const isOther = sql`${isOwned} AND "session" <> ${session}`
+/** With the parameters of `sessionLock`. */
+const isBeside = sql`"entity" = ${param('$calling_entity')} AND "entity_id" = ${param('$calling_id', 'integer')} AND "session" <> ${param('$calling_session')}`
 const isEpoch = sql`"epoch" = ${param('$epoch')}`
 
 export function compileSessions(dialect: Dialect): SessionStatements {
@@ -73,7 +77,7 @@ export function compileSessions(dialect: Dialect): SessionStatements {
 
 function compileEnds(
   dialect: Dialect,
-): Pick<SessionStatements, 'replace' | 'end' | 'endListed' | 'endOthers'> {
+): Pick<SessionStatements, 'replace' | 'end' | 'endListed' | 'endOthers' | 'endBeside'> {
   const any = (source: Sql) => step(dialect, 'session', 'any', source)
   const some = (source: Sql) => step(dialect, 'session', 'some', source)
   // Ended sessions are forgotten once none of their tokens can be valid.
@@ -97,6 +101,7 @@ function compileEnds(
     ],
     endListed: [clearEnded, some(endThose(isOwnOne)), remove(isOwnOne)],
     endOthers: [clearEnded, any(endThose(isOther)), remove(isOther)],
+    endBeside: [any(endThose(isBeside)), remove(isBeside)],
   }
 }
 

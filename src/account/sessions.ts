@@ -111,6 +111,16 @@ export class Sessions {
     return { steps: [this.#lockCaller(user.entity)], params }
   }
 
+  /** The same, and ends all other sessions of the caller. */
+  holdingAlone(caller: Pick<Caller, 'actor' | 'session'>): CallingSession {
+    const { steps, params } = this.holding(caller)
+    const $calling_entity = userOf(caller.actor)?.entity ?? ''
+    return {
+      steps: [...steps, ...this.#statements.endBeside],
+      params: { ...params, ...this.endedNow, $calling_entity },
+    }
+  }
+
   /** Ends one session of a user; false if the user has no such session. */
   async end(owner: SessionOwner, session: string, signal: AbortSignal): Promise<boolean> {
     const params = { ...ownerParams(owner), ...this.endedNow, $session: session }

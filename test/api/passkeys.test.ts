@@ -188,15 +188,18 @@ onEveryStore('passkeys', declaration, (server) => {
 
   test('count as two factors, and a password alone then sets up no other', async () => {
     const { token } = await server.user('staff', { email: 'gil@example.com' })
+    const byPassword = { body: { email: 'gil@example.com', password }, token: null }
+    const thief = (await server.call('POST', '/api/auth/login', byPassword)).body.token
     const tab = await newTab()
     expect((await register(tab, token)).status).toBe(201)
+    const asThief = { body: { password }, token: thief }
+    expect((await server.call('POST', '/api/auth/totp/', asThief)).status).toBe(401)
     expect(codeOf(await server.call('GET', '/api/notes/', { token }))).toEqual([
       403,
       'second_factor_setup_required',
     ])
     const entered = await login(await sign(tab))
     expect((await server.call('GET', '/api/notes/', { token: entered.body.token })).status).toBe(200)
-    const byPassword = { body: { email: 'gil@example.com', password }, token: null }
     expect(codeOf(await server.call('POST', '/api/auth/login', byPassword))).toEqual([
       422,
       'second_factor_required',

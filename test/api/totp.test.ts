@@ -222,6 +222,29 @@ onEveryStore(
       expect(codeOf(await notes(token))).toEqual(LACKS)
     })
 
+    test('that is required ends sessions without it when it is set up, however many begin meanwhile', async () => {
+      for (let round = 0; round < 4; round++) {
+        const email = `hal${round}@example.com`
+        const { token } = await server.user('staff', { email })
+        const thief = (await login(email)).body.token
+        const { secret } = (await totp('POST', '', token, { password })).body
+        const begin = Array.from({ length: 4 }, async (_, at) => {
+          await Bun.sleep(at * 8)
+          return login(email)
+        })
+        const confirm = async () => {
+          await Bun.sleep(round * 20)
+          return totp('POST', 'confirm', token, { code: codesOf(secret)(0) })
+        }
+        const [confirmed, ...begun] = await Promise.all([confirm(), ...begin])
+        expect(confirmed?.status).toBe(200)
+        for (const one of [thief, ...begun.map(({ body }) => body.token)])
+          if (one !== undefined)
+            expect((await server.call('GET', '/api/notes/', { token: one })).status).toBe(401)
+        expect((await server.call('GET', '/api/notes/', { token })).status).toBe(200)
+      }
+    })
+
     test('is shared by instances, and so is the end of a session', async () => {
       const other = new TestServer('', declaration, flags, await server.database())
       other.adminToken = server.adminToken

@@ -11,7 +11,7 @@ import { refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import type { Note } from '../notes.ts'
 import { accountSchemas } from './account-schemas.ts'
-import { provenByPassword } from './second-factor.ts'
+import { provenByPassword, refuseOvertaken } from './second-factor.ts'
 import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
@@ -32,6 +32,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   })
   if (passed === undefined) throw new Failure(unverified ? 'unverified' : 'login_failed')
   const answer = await startSession(context, passed.found, 'password', request)
+  await refuseOvertaken(context, passed.found, request)
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
 

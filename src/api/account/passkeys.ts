@@ -21,6 +21,7 @@ import { parseId } from '../id.ts'
 import { refuseOthers } from './account-link.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { confirmOwner } from './confirm-owner.ts'
+import { settingUp } from './second-factor.ts'
 import { signedInUser } from './session.ts'
 import { type Proven, selfOf, startSession } from './sign-in.ts'
 
@@ -66,11 +67,14 @@ export async function addPasskey(context: Context, { caller, body }: Call): Prom
   const verified = await verifyNewPasskey(sent, expectedOf(context, purposeOf(account)))
   if (verified === undefined) throw new Failure('passkey_failed')
   const { challenge, passkey } = verified
-  const calling = context.sessions.holding(caller)
+  const before = await context.passkeys.list(account)
+  const isFirst = before.length === 0 && (await context.factors.state(account)) === undefined
+  const calling = isFirst ? settingUp(context, caller, account.entity) : context.sessions.holding(caller)
   if (!(await context.passkeys.add(account, challenge, { ...passkey, name }, calling))) {
     await context.identities.refuseEnded(caller)
     throw new Failure('passkey_failed')
   }
+  context.identities.forget()
   const known = await context.passkeys.list(account)
   const added = known.find(({ credential }) => credential === passkey.credential)
   if (added === undefined) throw new Failure('passkey_failed')

@@ -1,8 +1,10 @@
 import type { AccountId } from '../../account/account-id.ts'
 import { codeAccount } from '../../account/second-factors.ts'
+import type { CallingSession } from '../../account/sessions.ts'
 import type { Attempt } from '../../account/throttle.ts'
 import { Failure } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
+import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Context } from '../context.ts'
 import type { Proven } from './sign-in.ts'
 
@@ -45,6 +47,28 @@ export async function provenByPassword(
   const passkeys = await context.passkeys.list({ entity: plan.type.name, id })
   if (passkeys.length > 0) throw new Failure('second_factor_required')
   return proven
+}
+
+/**
+ * Throws if a required factor was set up during a login that did not use one. Setting it up ends the sessions that exist
+ * by then, so this comes after the session has begun.
+ */
+export async function refuseOvertaken(context: Context, user: Proven, sender: CodeSender): Promise<void> {
+  if (requiresFactor(context, user.plan.type.name) && user.strong !== true)
+    await provenByPassword(context, user, undefined, sender)
+}
+
+/**
+ * The session of the caller, who sets up a factor. If their type requires one, all other sessions end: those that began
+ * with a password alone could only set up a factor, and must not be worth more once somebody else has done it.
+ */
+export function settingUp(context: Context, caller: Caller, entity: string): CallingSession {
+  const { sessions } = context
+  return requiresFactor(context, entity) ? sessions.holdingAlone(caller) : sessions.holding(caller)
+}
+
+function requiresFactor({ model }: Context, entity: string): boolean {
+  return model.entities.get(entity)?.login?.second === 'required'
 }
 
 /** Whether logins of a user need a code. */

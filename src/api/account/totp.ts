@@ -7,7 +7,7 @@ import { refuseOthers } from './account-link.ts'
 import { type ChosenAccount, chosenAccount } from './chosen-account.ts'
 import { confirmOwner } from './confirm-owner.ts'
 import { takeText } from './login.ts'
-import { judgeCode } from './second-factor.ts'
+import { judgeCode, settingUp } from './second-factor.ts'
 import { confirmPassword, signedInUser } from './session.ts'
 import { ownerOf } from './sign-in.ts'
 
@@ -48,7 +48,7 @@ export async function confirmFactor(context: Context, call: SelfCall): Promise<A
   const code = takeText(call.body as Body, 'code', errors)
   if (errors.size > 0) throw invalid(errors)
   if ((await context.factors.state(owner)) !== undefined) throw new Failure('second_factor_exists')
-  const calling = context.sessions.holding(call.caller)
+  const calling = settingUp(context, call.caller, owner.entity)
   const codes = await judgeCode(context, owner, call, async () => {
     const made = await context.factors.confirm(owner, code, calling)
     if (made === undefined) await context.identities.refuseEnded(call.caller)

@@ -10,6 +10,7 @@ import { checkOptions } from './field-place.ts'
 import { rules } from './fields/field.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
+import { spelledAlike } from './login-email.ts'
 import {
   type ClaimsMapping,
   columnOf,
@@ -241,7 +242,7 @@ function loginFields(declaration: EntityDeclaration, path: string, problems: Pro
   if (isRecord(email)) checkOptions(email, rules, `${path}.login.email`, problems)
   else problems.push([`${path}.login.email`, "must be rules, such as { read: 'id == me.id' }"])
   return [
-    valueField('email', 'email', { ...(isRecord(email) ? email : {}), type: 'email' }),
+    spelledAlike(valueField('email', 'email', { ...(isRecord(email) ? email : {}), type: 'email' })),
     valueField('password', 'password', { type: 'password', min }),
   ]
 }

@@ -96,6 +96,23 @@ onEveryStore(
       expect(server.logged.join('')).not.toContain(token)
     })
 
+    test('cannot be blocked by a stranger who signs up with a look-alike', async () => {
+      const lookAlikes = ['\uFF56ic@example.com', 'vic@exa\uFF4Dple.com', 'vi\u217D@example.com']
+      for (const [at, email] of lookAlikes.entries()) {
+        await calm()
+        const owned = `${at}.vic@example.com`
+        expect((await signUp(`${at}.${email}`)).status).toBe(202)
+        await signUp(owned, {}, 'the password of the owner')
+        // One mail to confirm the address, and one that says that it is taken, with a link to set a password.
+        const token = tokenIn(await mailTo(owned, 1))
+        const found = await login(`${at}.${email}`)
+        expect([email, found.body.code, token.length > 0]).toEqual([email, 'login_failed', true])
+      }
+      expectInvalid(await signUp('vic\uFF20evil.example.com@example.com'), {
+        email: ['must be an e-mail address'],
+      })
+    })
+
     test('are asked for again with the same answer for everybody; the newest link counts', async () => {
       await signUp('bob@example.com')
       const first = tokenIn(await mailTo('bob@example.com'))

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { budget } from '../budget.ts'
 import { SKEW_MS } from '../clock.ts'
+import { emailKey } from '../declare/email-key.ts'
 import type { LinkKind } from '../declare/mail.ts'
 import type { Bound, Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
@@ -66,6 +67,11 @@ const columns = namedColumns({
 const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose')}`
 const isOfAccount = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')}`
 const isHeld = sql`${isOfAccount} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
+const isRevert = sql`"purpose" = ${quoted('revert' satisfies LinkKind)}`
+/** Ends the links that take back later changes than the one in `$first_slot`. */
+const endLater = sql`DELETE FROM "takeback_links" WHERE ${isOfAccount} AND ${isRevert} AND "slot" <> ${param('$first_slot')}
+  AND "until" >= (SELECT m."until" FROM "takeback_links" m WHERE m.${isRevert} AND m."slot" = ${param('$first_slot')}
+    AND m."entity" = ${param('$link_entity')} AND m."entity_id" = ${param('$link_id', 'integer')})`
 /** The purpose of a link that has taken back a change. It is kept as long as a new one would be valid. */
 export const TAKEN_BACK = quoted('reverted')
 
@@ -76,6 +82,9 @@ export const TAKEN_BACK = quoted('reverted')
 export class Links {
   readonly #store: Store
   readonly #statements: ReadonlyMap<LinkKind, LinkStatements>
+  /** The slots and addresses of the links that can take back changes of an account, oldest first. */
+  readonly #reverts: Statement
+  readonly #endLater: Step
   readonly #lock: (entity: string) => Step
   readonly #lockAlone: (entity: string) => Step
   readonly #lockAccount: (entity: string) => Step
@@ -83,6 +92,11 @@ export class Links {
   constructor(store: Store) {
     const { dialect } = store
     this.#store = store
+    this.#reverts = compile(
+      sql`SELECT "slot", "address" FROM "takeback_links" WHERE ${isOfAccount} AND ${isRevert} AND "until" > ${dialect.clock} ORDER BY "until"`,
+      dialect.placeholder,
+    )
+    this.#endLater = step(dialect, 'later', 'any', endLater)
     this.#lock = ownerLock(dialect, '$link_id')
     this.#lockAlone = ownerLock(dialect, '$link_id', true)
     this.#lockAccount = accountLock(dialect, LINK)
@@ -125,6 +139,18 @@ export class Links {
   /** The same for a transaction that changes the user. */
   reservingFor(purpose: LinkKind, target: LinkTarget): { steps: readonly Step[]; params: Params } {
     return { steps: this.#of(purpose).make, params: targetParams(purpose, target, newToken()) }
+  }
+
+  /** The slot of the first link that can give an account this address back; undefined if there is none. */
+  async findRevert({ entity, id }: AccountId, key: string): Promise<string | undefined> {
+    const rows = await this.#store.read(this.#reverts, { $link_entity: entity, $link_id: id })
+    const found = rows.find(([, address]) => emailKey(String(address)) === key)
+    return found && String(found[0])
+  }
+
+  /** Ends the links for later changes, in a transaction that takes these changes back without the link in `slot`. */
+  endingLater({ entity, id }: AccountId, slot: string): { steps: readonly Step[]; params: Params } {
+    return { steps: [this.#endLater], params: { $link_entity: entity, $link_id: id, $first_slot: slot } }
   }
 
   /** Makes a token for a reserved link, and returns it with the link's address; undefined if it has expired. */

@@ -328,6 +328,20 @@ onEveryStore(
       expectInvalid(await revert(back), { email: ['is taken by another account now: ask an admin'] })
     })
 
+    test('back to an address that can take it back gives no link to the addresses since', async () => {
+      const una = await server.user('users', { email: 'una@example.com' })
+      const mine = await change(una.token, 'una@example.com', 'oscar@example.com')
+      const theirs = await change(una.token, 'oscar@example.com', 'oscar2@example.com')
+      // The owner sees it, and changes the address instead of using the link.
+      await calm()
+      expect((await ask(una.token, 'Una@example.com')).status).toBe(200)
+      expect((await confirm(await linkTo('Una@example.com', 'email'))).status).toBe(200)
+      await idle()
+      expect(mailsTo('oscar2@example.com', 'revert')).toEqual([])
+      expect((await revert(theirs)).body.code).toBe('invalid_link')
+      expect((await revert(mine)).status).toBe(200)
+    })
+
     test('is confirmed for types with verify, and the old address is told of a PATCH', async () => {
       const body = { email: 'hal@example.com', password: PASSWORD }
       const { id } = await server.expect(201, 'POST', '/api/proved/?verified=1', body)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { AccountId } from '../../account/account-id.ts'
 import { LINK, stateDigest } from '../../account/links.ts'
 import { loginAccount } from '../../account/throttle.ts'
 import { emailKey } from '../../declare/email-key.ts'
@@ -8,6 +9,8 @@ import { memberColumns } from '../../plan/read/login.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import { type Actor, type Caller, userOf } from '../../plan/viewer/actor.ts'
 import type { Act } from '../../store/act.ts'
+import type { Params } from '../../store/dialect.ts'
+import type { Step } from '../../store/step.ts'
 import { taskParams } from '../../work/queues.ts'
 import { type Answer, allow, type Context, operationOf, TRIES } from '../context.ts'
 import { refTo, SESSIONS } from '../description.ts'
@@ -119,18 +122,12 @@ async function changeByLink(
   const link = context.links.using('email', token, holder)
   const mark = markingVerified(context, plan, { id, key: emailKey(address) })
   const act = update(context, plan, actor, { id, body, own, mode: 'partial', when, query: Query.empty })
+  const first = await context.links.findRevert({ entity, id }, emailKey(address))
   const whole = withSteps(act, (operation) => {
-    const revert = context.links.reservingFor('revert', {
-      entity,
-      id,
-      bound: '',
-      address: email,
-      slot: operation,
-    })
-    const task = taskParams([mailTask({ mail: 'revert', entity, id, operation })])
+    const former = forFormer(context, { entity, id, email, first, operation })
     return {
-      steps: [...link.steps, ...revert.steps, ...mark.steps, context.work.enqueue],
-      params: { ...link.params, ...revert.params, ...mark.params, ...task },
+      steps: [...link.steps, ...mark.steps, ...former.steps],
+      params: { ...link.params, ...mark.params, ...former.params },
     }
   })
   const { headers } = await perform(
@@ -140,6 +137,28 @@ async function changeByLink(
   )
   context.work.wake()
   return headers?.['Takeback-Operation'] ?? ''
+}
+
+/**
+ * Tells the former address, with a link that takes the change back. Not if the owner takes back an earlier change by this
+ * one: then the addresses since may be those of an attacker, and their links end.
+ */
+function forFormer(
+  context: Context,
+  { entity, id, email, first, operation }: FormerAddress,
+): { steps: readonly Step[]; params: Params } {
+  if (first !== undefined) return context.links.endingLater({ entity, id }, first)
+  const target = { entity, id, bound: '', address: email, slot: operation }
+  const { steps, params } = context.links.reservingFor('revert', target)
+  const task = mailTask({ mail: 'revert', entity, id, operation })
+  return { steps: [...steps, context.work.enqueue], params: { ...params, ...taskParams([task]) } }
+}
+
+interface FormerAddress extends AccountId {
+  readonly email: string
+  /** The slot of the first link that can give the account its new address back. */
+  readonly first: string | undefined
+  readonly operation: string
 }
 
 /** Throws if the link was used meanwhile, since the write must then not be retried. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { app, boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
+import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore, TestServer } from '../harness.ts'
 import { TestStream } from '../test-stream.ts'
 
@@ -17,24 +18,20 @@ const papers = {
   by_chief: paper('owner.chief.id == me.id'),
 }
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { role: text({ optional: true }), chief: ref('users', { optional: true, onDelete: 'clear' }) },
-      access: { read: 'id == me.id', update: 'id == me.id' },
-    }),
-    teams: entity({ fields: { title: text() }, access: { read: everyone } }),
-    members: entity({
-      fields: {
-        team: ref('teams', { as: 'members' }),
-        user: ref('users', { as: 'members', onDelete: 'cascade' }),
-      },
-    }),
-    ...papers,
-  },
+const declaration = withAdmins({
+  users: entity({
+    login: { userType: 'user' },
+    fields: { role: text({ optional: true }), chief: ref('users', { optional: true, onDelete: 'clear' }) },
+    access: { read: 'id == me.id', update: 'id == me.id' },
+  }),
+  teams: entity({ fields: { title: text() }, access: { read: everyone } }),
+  members: entity({
+    fields: {
+      team: ref('teams', { as: 'members' }),
+      user: ref('users', { as: 'members', onDelete: 'cascade' }),
+    },
+  }),
+  ...papers,
 })
 const types = Object.keys(papers)
 

@@ -43,7 +43,7 @@ export async function provenByPassword(
 ): Promise<Proven> {
   const proven = await provenTwice(context, user, code, sender)
   const { plan, id, strong } = proven
-  if (strong || plan.type.login?.second !== 'required') return proven
+  if (strong || !requiresFactor(context, plan.type.name)) return proven
   const passkeys = await context.passkeys.list({ entity: plan.type.name, id })
   if (passkeys.length > 0) throw new Failure('second_factor_required')
   return proven

@@ -15,7 +15,7 @@ export function refusedForSelf(actor: Actor, reversal: Reversal): string | undef
 
 /** Whether a reversal gives the caller's own account a former address, although the login is not recent. */
 export function returnsOwnEmail(actor: Actor, { plan, amendment, columns, now }: Reversal): boolean {
-  const values = Object.fromEntries(columns.map((column, at) => [column, amendment.values[at] ?? null]))
-  if (!needsRecentLogin(plan, actor, amendment.id, values)) return false
-  return !isSameAddress(now.snapshot.state.email, values.email)
+  if (!needsRecentLogin(plan, actor, amendment.id)) return false
+  const at = columns.indexOf('email')
+  return at >= 0 && !isSameAddress(now.snapshot.state.email, amendment.values[at])
 }

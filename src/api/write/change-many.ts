@@ -88,8 +88,7 @@ function* patchAll(
       const one = patch.apply(now, errors, how)
       if (errors.size > 0) patched.fail(id, errors)
       else if (one !== undefined) {
-        if (needsRecentLogin(plan, actor, id, one.bound))
-          refuseOtherEmail(now.snapshot.state.email, one.bound)
+        if (needsRecentLogin(plan, actor, id)) refuseOtherEmail(now.snapshot.state.email, one.bound)
         made.push(one)
       }
     }

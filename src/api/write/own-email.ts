@@ -1,7 +1,6 @@
 import { isRecent } from '../../account/tokens.ts'
 import { type Code, type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
-import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import { type Actor, system } from '../../plan/viewer/actor.ts'
 import type { EntityWriteOptions } from '../../plan/write/write.ts'
@@ -11,19 +10,18 @@ import type { AboutEntity } from '../description.ts'
 import { refuseForbidden } from '../faults.ts'
 
 /**
- * Whether these values may change the caller's own e-mail, although the login is not recent. Whoever has the address of
- * an account can set its password: a stolen token must not be enough to take over an account for good. Admins set
- * passwords anyway.
+ * Whether it is the caller's own account, and the login is too old to change its e-mail. Whoever has the address of an
+ * account can set its password: a stolen token must not be enough to take over an account for good. Admins set passwords
+ * anyway.
  */
-export function needsRecentLogin({ type, login }: Plan, actor: Actor, id: number, values: Params): boolean {
-  if (login === undefined || values[EMAIL_KEY] === undefined) return false
+export function needsRecentLogin({ type }: Plan, actor: Actor, id: number): boolean {
   if (actor.kind !== 'user' || actor.admin || actor.entity !== type.name || actor.id !== id) return false
   return actor.loginAt !== undefined && !isRecent({ started: actor.loginAt })
 }
 
-/** Throws unless the address stays the same. `email` is the present one. */
+/** Throws if the values change the address. `email` is the present one. */
 export function refuseOtherEmail(email: unknown, values: Params): void {
-  if (!isSameAddress(email, values.email)) throw needsLogin()
+  if (values.email !== undefined && !isSameAddress(email, values.email)) throw needsLogin()
 }
 
 /** The refusal of another address. */

@@ -161,7 +161,8 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
   if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
   yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, options, errors })
   if (isEmpty) return yield* unchanged(plan, actor, id, when)
-  if (needsRecentLogin(plan, actor, id, params)) yield* refuseNewEmail(plan, actor, params, options)
+  if (params.email !== undefined && needsRecentLogin(plan, actor, id))
+    yield* refuseNewEmail(plan, actor, params, options)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   return yield* writeChange(context, plan, actor, { id, params, values, when, options })
 }

@@ -36,14 +36,14 @@ export const SESSION = 'session of the caller'
 /**
  * For transactions that add a way into an account: refused if the session of the caller has ended. Instances remember
  * sessions for a moment, and something added in that moment would outlast the session. It comes after steps that lock
- * the same user more strictly, so that two such transactions do not deadlock.
+ * the same user more strictly, so that two such transactions do not deadlock. `alone`: sessions that are about to begin
+ * begin before or after the transaction, so that it can end all others.
  */
-export function sessionLock(dialect: Dialect): (entity: string) => Step {
+export function sessionLock(dialect: Dialect, alone = false): (entity: string) => Step {
+  const lock = dialect.lock?.[alone ? 'toChange' : 'toStay']
   const ended = sql`EXISTS (SELECT 1 FROM "takeback_ended_sessions" s WHERE s."session" IN (${param('$calling_session')}, ${param('$calling_token')}))`
   const state = sql` AND h.${id(TOKEN_EPOCH)} = ${param('$calling_epoch', 'integer')} AND NOT ${ended}`
-  return forEachType((entity) =>
-    step(dialect, SESSION, 'some', userSql(entity, '$calling_id', state, dialect.lock?.toStay)),
-  )
+  return forEachType((entity) => step(dialect, SESSION, 'some', userSql(entity, '$calling_id', state, lock)))
 }
 
 function userSql(entity: string, idParam: string, state: Sql, lock: Sql = sql``): Sql {

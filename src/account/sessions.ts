@@ -66,6 +66,7 @@ export class Sessions {
   readonly #statements: SessionStatements
   readonly #lock: (entity: string) => Step
   readonly #lockCaller: (entity: string) => Step
+  readonly #lockCallerAlone: (entity: string) => Step
   /** When the use of each session was last noted, by `performance.now()`. */
   readonly #seen = new Map<string, number>()
 
@@ -75,6 +76,7 @@ export class Sessions {
     this.#statements = compileSessions(store.dialect)
     this.#lock = ownerLock(store.dialect, '$id')
     this.#lockCaller = sessionLock(store.dialect)
+    this.#lockCallerAlone = sessionLock(store.dialect, true)
     this.replace = this.#statements.replace
   }
 
@@ -113,11 +115,12 @@ export class Sessions {
 
   /** The same, and ends all other sessions of the caller. */
   holdingAlone(caller: Pick<Caller, 'actor' | 'session'>): CallingSession {
-    const { steps, params } = this.holding(caller)
-    const $calling_entity = userOf(caller.actor)?.entity ?? ''
+    const calling = this.holding(caller)
+    const entity = userOf(caller.actor)?.entity
+    if (calling === noSession || entity === undefined) return noSession
     return {
-      steps: [...steps, ...this.#statements.endBeside],
-      params: { ...params, ...this.endedNow, $calling_entity },
+      steps: [this.#lockCallerAlone(entity), ...this.#statements.endBeside],
+      params: { ...calling.params, ...this.endedNow, $calling_entity: entity },
     }
   }
 

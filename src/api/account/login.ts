@@ -32,7 +32,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   })
   if (passed === undefined) throw new Failure(unverified ? 'unverified' : 'login_failed')
   const answer = await startSession(context, passed.found, 'password', request)
-  await refuseOvertaken(context, passed.found, request)
+  await refuseOvertaken(context, passed.found, provenByPassword, request)
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
 

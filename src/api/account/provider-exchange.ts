@@ -7,7 +7,7 @@ import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { takeText } from './login.ts'
-import { hasFactor, provenTwice } from './second-factor.ts'
+import { hasFactor, provenTwice, refuseOvertaken } from './second-factor.ts'
 import { selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
 /** A request with a code in its body. */
@@ -32,7 +32,9 @@ async function exchange(context: Context, request: Call): Promise<Answer> {
     throw new Failure('second_factor_required', { message: SEND_AGAIN })
   const user = await provenTwice(context, { ...self, plan, id }, second as string | undefined, request)
   if ((await context.handoffs.use(kind, code)) === undefined) throw new Failure('invalid_code')
-  return startSession(context, user, 'provider', request)
+  const answer = await startSession(context, user, 'provider', request)
+  await refuseOvertaken(context, user, provenTwice, request)
+  return answer
 }
 
 interface TakenCode {

@@ -51,11 +51,16 @@ export async function provenByPassword(
 
 /**
  * Throws if a required factor was set up during a login that did not use one. Setting it up ends the sessions that exist
- * by then, so this comes after the session has begun.
+ * by then, so this comes after the session has begun. `prove` is what the login has asked before.
  */
-export async function refuseOvertaken(context: Context, user: Proven, sender: CodeSender): Promise<void> {
+export async function refuseOvertaken(
+  context: Context,
+  user: Proven,
+  prove: typeof provenTwice,
+  sender: CodeSender,
+): Promise<void> {
   if (requiresFactor(context, user.plan.type.name) && user.strong !== true)
-    await provenByPassword(context, user, undefined, sender)
+    await prove(context, user, undefined, sender)
 }
 
 /**

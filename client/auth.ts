@@ -80,7 +80,7 @@ export interface TotpClient {
 export interface KeysClient {
   /** The answer has the `key` itself, which is shown only once. */
   create(
-    terms: KeyTerms & { readonly name: string; readonly user?: string },
+    terms: KeyTerms & { readonly name: string; readonly user?: string; readonly password?: string },
     options?: CallOptions,
   ): Promise<Key & { key: string }>
   /** Admins can also list the keys of one user, or of everybody. */
@@ -89,7 +89,7 @@ export interface KeysClient {
     options?: CallOptions,
   ): Promise<Key[]>
   get(id: number, options?: CallOptions): Promise<Key & { done: Record<string, unknown> }>
-  update(id: number, terms: KeyTerms, options?: CallOptions): Promise<Key>
+  update(id: number, terms: KeyTerms & { readonly password?: string }, options?: CallOptions): Promise<Key>
   end(id: number, options?: CallOptions): Promise<Key>
 }
 

@@ -316,7 +316,7 @@ onEveryStore('keys', declaration, (server) => {
     await refused(
       { name: 'two\nlines', expires_at: 'soon', agent: 1, colour: 'red' },
       {
-        colour: ['is not known here: there are name, expires_at, can, limits, agent, user'],
+        colour: ['is not known here: there are name, expires_at, can, limits, agent, user, password'],
         name: ['must be a text of 1 to 100 characters, in one line'],
         agent: ['must be true or false'],
         expires_at: ['must be a time with a zone, such as 2026-12-31T18:00:00Z'],

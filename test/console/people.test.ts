@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Route } from 'playwright-core'
 import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, onOneStore } from '../harness.ts'
+import { anHourLater } from '../old-session.ts'
 import { codesOf } from '../totp-codes.ts'
 import { expectSoon, lookAway, openConsole, signIn } from './console.ts'
 
@@ -212,6 +213,28 @@ onOneStore(
       await page.getByText('No keys yet').waitFor()
       expect((await server.call('GET', '/api/notes/', { token: key })).status).toBe(401)
       expect((await server.expect(200, 'GET', '/api/notes/')).data).toEqual([])
+      await close()
+    })
+
+    test('confirm with their password that they make a key, if their login is old', async () => {
+      const { token } = await server.user('users', { email: 'old.login@example.com', name: 'Ada' })
+      const opening = { token: await anHourLater(server, token) }
+      const { page, open, close, expectAccessible } = await openConsole(server, opening)
+      await open('/auth/keys')
+      await page.getByRole('button', { name: 'New key' }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('Import')
+      await dialog.getByRole('button', { name: 'Create key' }).click()
+      await dialog.getByRole('alert').waitFor()
+      await expectAccessible()
+      await dialog.getByLabel('Current password').fill('a guess')
+      await dialog.getByRole('button', { name: 'Create key' }).click()
+      await dialog.getByText('is wrong').waitFor()
+      await dialog.getByLabel('Current password').fill(ADMIN.password)
+      await dialog.getByRole('button', { name: 'Create key' }).click()
+      expect(await dialog.locator('pre').first().innerText()).toMatch(/^tb_/)
+      await dialog.getByRole('button', { name: 'Done' }).click()
+      await page.getByRole('row', { name: /Import/ }).waitFor()
       await close()
     })
   },

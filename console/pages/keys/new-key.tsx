@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { auth } from '../../api.ts'
+import { ApiError, auth } from '../../api.ts'
 import { labelOf, useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { PresentPassword, proofOf } from '../../parts/login-fields.tsx'
 import { showOnce } from '../../parts/shown-once.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
@@ -21,8 +22,13 @@ export function NewKey({ user, onClose }: NewKeyProps) {
   const texts = useTexts()
   const queries = useQueryClient()
   const id = useId()
+  const [asksPassword, setAsksPassword] = useState(false)
   const form = useSubmit(async (values) => {
-    const { key } = await auth.keys.create({ ...termsOf(values), ...(user && { user }) })
+    const terms = { ...termsOf(values), ...proofOf(values), ...(user && { user }) }
+    const { key } = await auth.keys.create(terms).catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === 'recent_login_required') setAsksPassword(true)
+      throw error
+    })
     void showOnce({
       title: texts.keys.made,
       help: texts.keys.madeHelp,
@@ -73,6 +79,7 @@ export function NewKey({ user, onClose }: NewKeyProps) {
         />
         <Rights />
         <Limits wrong={form.wrong} />
+        {asksPassword && <PresentPassword form={form} />}
         {form.failure !== undefined && <p role="alert">{form.failure}</p>}
       </form>
     </Dialog>

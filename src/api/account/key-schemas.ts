@@ -74,6 +74,11 @@ const doneSchema: JsonSchema = {
 export function keySchemas(model: Model): Record<string, JsonSchema> {
   const terms = termSchemas()
   const user: JsonSchema = { type: 'string', description: 'The user in whose name it acts, as `users/3`.' }
+  const password: JsonSchema = {
+    type: 'string',
+    format: 'password',
+    description: 'Your own. Required if the login is not recent.',
+  }
   const shown = {
     id: { type: 'integer', minimum: 1 },
     actor: { type: 'string', description: 'How the journal names it: `keys/7`.' },
@@ -87,8 +92,8 @@ export function keySchemas(model: Model): Record<string, JsonSchema> {
   const text: JsonSchema = { type: 'string', description: 'The key itself. It is never shown again.' }
   return {
     KeyRights: rightsSchema(model),
-    NewKey: closedObject({ ...terms, user }, ['name']),
-    KeyChange: closedObject(terms, []),
+    NewKey: closedObject({ ...terms, user, password }, ['name']),
+    KeyChange: closedObject({ ...terms, password }, []),
     Key: closedObject(shown, required),
     KeyMade: closedObject({ ...shown, key: text }, [...required, 'key']),
     KeyInFull: closedObject({ ...shown, done: doneSchema }, [...required, 'done']),

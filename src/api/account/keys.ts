@@ -12,13 +12,27 @@ import { serverEndpoint } from '../endpoint.ts'
 import { idPage, openIdCursor, parseId } from '../id.ts'
 import { parseFlag } from '../query.ts'
 import { limitOf } from '../read/list.ts'
+import { confirmRecentLogin, loginConfirmed } from './confirm-owner.ts'
 import { parseTerms, plainTerms } from './key-body.ts'
 import { keySchemas } from './key-schemas.ts'
+import { signedInUser } from './session.ts'
 
 /** The calling user. Keys, and admins who act as somebody, never get here. */
 function keyMaker(actor: Actor): User {
   if (actor.kind !== 'user') throw signInFirst()
   return actor
+}
+
+/**
+ * Throws unless the caller has just logged in, or sends the password. A key outlives the session: otherwise, a stolen
+ * token would be enough for access that lasts. It would not stop an admin, who can create accounts. Also throws if
+ * `errors` has any.
+ */
+async function confirmAccess(context: Context, call: Call, errors: Errors): Promise<void> {
+  const { password } = call.body as Record<string, unknown>
+  if (!keyMaker(call.caller.actor).admin || password !== undefined)
+    return confirmRecentLogin(context, await signedInUser(context, call.caller), call, errors)
+  if (errors.size > 0) throw invalid(errors)
 }
 
 /** The user in whose name a new key acts, or whose keys are listed: the caller, or for admins anybody. */
@@ -58,15 +72,16 @@ export function shownKey({ id, owner, ...rest }: AccessKey): object {
 }
 
 /** `POST /api/auth/keys/` */
-async function makeKey(context: Context, { caller, body, signal }: Call): Promise<Answer> {
-  const given = body as Record<string, unknown>
+async function makeKey(context: Context, call: Call): Promise<Answer> {
+  const { caller, signal } = call
+  const given = call.body as Record<string, unknown>
   const errors: Errors = new Map()
-  const terms = parseTerms(context.model, given, { before: plainTerms, more: ['user'] }, errors)
+  const terms = parseTerms(context.model, given, { before: plainTerms, more: ['user', 'password'] }, errors)
   if (given.name === undefined || given.name === null) addError(errors, 'name', 'is required')
   if (terms.expires_at !== null && hasPassed(Date.parse(terms.expires_at), Number.POSITIVE_INFINITY))
     addError(errors, 'expires_at', 'must be in the future: the key would never work')
   const owner = await keyOwnerFor(context, caller.actor, given.user, errors)
-  if (errors.size > 0) throw invalid(errors)
+  await confirmAccess(context, call, errors)
   const calling = context.sessions.holding(caller)
   const made = await context.keys.make(owner, terms, { calling, signal })
   if (made === 'gone') {
@@ -120,12 +135,15 @@ async function readKey(context: Context, { caller, id }: Call): Promise<Answer> 
 }
 
 /** `PATCH /api/auth/keys/<id>/` */
-async function changeKey(context: Context, { caller, id, body, signal }: Call): Promise<Answer> {
-  const key = await keyFor(context, caller.actor, id)
+async function changeKey(context: Context, call: Call): Promise<Answer> {
+  const { caller, signal } = call
+  const key = await keyFor(context, caller.actor, call.id)
   const errors: Errors = new Map()
-  const given = body as Record<string, unknown>
-  const terms = parseTerms(context.model, given, { before: key }, errors)
+  const given = call.body as Record<string, unknown>
+  const terms = parseTerms(context.model, given, { before: key, more: ['password'] }, errors)
   if (given.name === null) addError(errors, 'name', 'is required')
+  // Another name gives no access.
+  if (Object.keys(given).some((name) => name !== 'name')) await confirmAccess(context, call, errors)
   if (errors.size > 0) throw invalid(errors)
   const calling = context.sessions.holding(caller)
   if (!(await context.keys.change(key.id, terms, { calling, signal }))) {
@@ -162,8 +180,7 @@ export const makeMyKey = serverEndpoint({
   schemas: keySchemas,
   describe: () => ({
     summary: 'Make a key',
-    description:
-      'For a program that acts in your name; for admins, in the name of any `user`. The answer has the key itself, which is never shown again. Send it as a token: `Authorization: Bearer tb_…`.',
+    description: `For a program that acts in your name; for admins, in the name of any \`user\`. ${loginConfirmed} The answer has the key itself, which is never shown again. Send it as a token: \`Authorization: Bearer tb_…\`.`,
     body: {
       schema: refTo('NewKey'),
       example: { name: 'Nightly import', limits: { changes_per_hour: 1000 } },
@@ -177,7 +194,7 @@ export const makeMyKey = serverEndpoint({
         example: { ...sampleKey, key: 'tb_…' },
       },
     ],
-    codes: ['unauthenticated', 'forbidden', 'disk_full'],
+    codes: ['unauthenticated', 'forbidden', 'recent_login_required', 'too_many_attempts', 'disk_full'],
   }),
   run: makeKey,
 })
@@ -230,13 +247,19 @@ export const changeMyKey = serverEndpoint({
   answer: 'kept',
   describe: () => ({
     summary: 'Change a key',
-    description:
-      'Sets the keys of the body, each as a whole; `null` removes a restriction. The key itself stays the same.',
+    description: `Sets the keys of the body, each as a whole; \`null\` removes a restriction. The key itself stays the same. ${loginConfirmed} Only a new name needs neither.`,
     body: { schema: refTo('KeyChange'), example: { expires_at: '2027-01-01T00:00:00Z' } },
     answers: [
       { status: 200, description: 'The key.', headers: [], schema: refTo('Key'), example: sampleKey },
     ],
-    codes: ['unauthenticated', 'not_found', 'key_ended', 'disk_full'],
+    codes: [
+      'unauthenticated',
+      'recent_login_required',
+      'not_found',
+      'key_ended',
+      'too_many_attempts',
+      'disk_full',
+    ],
   }),
   run: changeKey,
 })

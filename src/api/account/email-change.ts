@@ -116,12 +116,13 @@ async function changeByLink(
   const entity = plan.type.name
   const when = { ifMatch: `|${version}|` }
   const hookCaller = hookCallerOf({ caller: { actor, session: undefined, expired: false } })
+  const sent = { email: address }
   const { body, own } = hasHook(plan, 'update')
-    ? await beforeUpdate(context, plan, hookCaller, { id, body: { email: address }, when })
-    : { body: { email: address }, own: undefined }
+    ? await beforeUpdate(context, plan, hookCaller, { id, body: sent, when })
+    : { body: sent, own: undefined }
   const link = context.links.using('email', token, holder)
   const mark = markingVerified(context, plan, { id, key: emailKey(address) })
-  const act = update(context, plan, actor, { id, body, own, mode: 'partial', when, query: Query.empty })
+  const act = update(context, plan, actor, { id, body, own, sent, mode: 'partial', when, query: Query.empty })
   const first = await context.links.findRevert({ entity, id }, emailKey(address))
   const whole = withSteps(act, (operation) => {
     const former = forFormer(context, { entity, id, email, first, operation })

@@ -22,7 +22,16 @@ import { create } from './create.ts'
 import type { HookCaller } from './hook-run.ts'
 import { beforeCreate, beforeDelete, beforeUpdate, hasHook, hookCallerOf } from './hooks.ts'
 import { transactPlanned } from './planned.ts'
-import { Allowance, type Answered, fillIn, fillInText, isPartReference } from './references.ts'
+import {
+  Allowance,
+  type Answered,
+  bodyForHook,
+  type Filling,
+  fillIn,
+  fillInIds,
+  fillInText,
+  isPartReference,
+} from './references.ts'
 import { REMOVALS, remove, removeEntity } from './remove.ts'
 import { parseIfMatch, patchEntity, update } from './update.ts'
 import { beforeUpsert, type HookedUpsert, upsert, upsertEntity } from './upsert.ts'
@@ -82,25 +91,37 @@ export function* batch(
 
 /** Runs the hooks of the parts in order, before anything is written. */
 async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
-  const hookCaller = hookCallerOf(call)
+  const hookCaller = { ...hookCallerOf(call), isBatch: true }
   const hooked: BatchPart[] = []
   for (const [at, part] of parseParts(context, call.body).entries())
     try {
-      hooked.push(await beforePart(context, hookCaller, part))
+      const creates = hooked.map(({ method }) => method === 'POST')
+      hooked.push(await beforePart(context, hookCaller, part, creates))
     } catch (error) {
       throw error instanceof Failure ? placed(error, at) : error
     }
   return hooked
 }
 
-async function beforePart(context: Context, hookCaller: HookCaller, part: BatchPart): Promise<BatchPart> {
-  const { method, plan, body, query, ifMatch } = part
+/** `creates`: which earlier parts create an Entity. */
+async function beforePart(
+  context: Context,
+  hookCaller: HookCaller,
+  part: BatchPart,
+  creates: readonly boolean[],
+): Promise<BatchPart> {
+  const { method, plan, query, ifMatch } = part
   const hook = HOOKS[method]
-  if (hook === 'update' && part.id === undefined) {
+  const isUpsert = hook === 'update' && part.id === undefined
+  if (!hasHook(plan, hook) && !(isUpsert && hasHook(plan, 'create'))) return part
+  if (REMOVALS.some((name) => query.asks(name))) return part
+  const errors: Errors = new Map()
+  const body = bodyForHook(part.body, creates, errors)
+  if (errors.size > 0) throw invalid(errors)
+  if (isUpsert) {
     const about = { query, when: { ifMatch }, body }
     return { ...part, hooked: await beforeUpsert(context, plan, hookCaller, about) }
   }
-  if (!hasHook(plan, hook) || REMOVALS.some((name) => query.asks(name))) return part
   if (hook === 'create') return { ...part, ...(await beforeCreate(context, plan, hookCaller, body)) }
   if (isPartReference(part.id ?? ''))
     throw invalidAt('path', `must name an Entity that exists: ${plan.type.name} have code before ${hook}`)
@@ -127,17 +148,30 @@ function* runPart(
   const errors: Errors = new Map()
   const filling = { answered, errors, allowance }
   const id = String(fillInText(sentId ?? '', 'path', filling))
-  const body = fillIn(sentBody, '', filling)
-  const own = sentOwn && (fillIn(sentOwn, '', filling) as Values)
-  const before = sent && fillIn(sent, '', filling)
+  const body = sent === undefined ? fillIn(sentBody, '', filling) : fillInIds(sentBody, filling)
+  const own = fillInIds(sentOwn, filling) as Values | undefined
+  const before = fillInIds(sent, filling) as object | undefined
+  const upserted = filledUpsert(hooked, filling)
   if (errors.size > 0) throw invalid(errors)
-  if (method === 'POST') return yield* create(plan, actor, body, { query, operation, sent })
+  if (method === 'POST') return yield* create(plan, actor, body, { query, operation, sent: before })
   if (sentId === undefined)
-    return yield* upsert(context, plan, actor, { query, when: { ifMatch }, body, operation, hooked })
+    return yield* upsert(context, plan, actor, {
+      query,
+      when: { ifMatch },
+      body,
+      operation,
+      hooked: upserted,
+    })
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
   if (method === 'DELETE') return yield* remove(context, plan, actor, about)
   const mode = method === 'PATCH' ? 'partial' : 'replace'
   return yield* update(context, plan, actor, { ...about, body, own, mode, sent: before })
+}
+
+function filledUpsert(hooked: HookedUpsert | undefined, filling: Filling): HookedUpsert | undefined {
+  if (hooked === undefined) return undefined
+  const { id, ...bodies } = hooked
+  return { id, ...(fillInIds(bodies, filling) as Omit<HookedUpsert, 'id'>) }
 }
 
 function resultOf({ status, body = 'null', headers = {} }: Answer): string {

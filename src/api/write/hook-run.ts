@@ -7,6 +7,8 @@ export interface HookCaller {
   readonly caller: Caller
   readonly until: AbortSignal
   readonly depth: number
+  /** Whether bodies may refer to Entities that earlier parts of a batch create. */
+  readonly isBatch?: boolean
 }
 
 /** One run of a hook. */

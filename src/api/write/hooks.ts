@@ -21,8 +21,7 @@ import { refuseUnchangeable } from '../live.ts'
 import { perform } from '../perform.ts'
 import { refuseNumber, together } from '../read/list-body.ts'
 import type { HookCaller } from './hook-run.ts'
-import { valueAt } from './merge.ts'
-import { isPartReference } from './references.ts'
+import { withStandIns } from './references.ts'
 
 /** A body after the hook. */
 export interface HookedBody {
@@ -57,7 +56,7 @@ export async function beforeCreate(
   sent: unknown,
 ): Promise<HookedBody> {
   allow(plan, 'create', hookCaller.caller.actor, true)
-  const given = checkedTypes(plan, hookCaller, sent)
+  const given = checkedTypes(plan, hookCaller, { mode: 'draft', sent })
   const made = await context.runHook(context, { ...hookCaller, plan, hook: 'create', given })
   return { body: made, sent: given }
 }
@@ -83,19 +82,14 @@ export async function beforeEach<T>(
 }
 
 /** Checks the types of a body, so that a hook can rely on them. The hook may add what is missing. */
-function checkedTypes(plan: Plan, { caller }: HookCaller, sent: unknown, noted: Errors = new Map()): object {
-  const errors: Errors = noted
-  plan.view(caller.actor).check('partial', sent, errors)
-  // In a batch, a text may refer to a value of an earlier part.
-  for (const path of errors.keys()) if (hasReference(valueAt(sent, path))) errors.delete(path)
+function checkedTypes(
+  plan: Plan,
+  { caller, isBatch }: HookCaller,
+  { mode, sent, errors = new Map() }: { mode: 'draft' | 'partial'; sent: unknown; errors?: Errors },
+): object {
+  plan.view(caller.actor).check(mode, isBatch ? withStandIns(sent) : sent, errors)
   if (errors.size > 0) throw invalid(errors)
   return sent as object
-}
-
-function hasReference(value: unknown): boolean {
-  return typeof value === 'string'
-    ? isPartReference(value)
-    : isRecord(value) && Object.values(value).some(hasReference)
 }
 
 interface UpdateRequest {
@@ -119,7 +113,8 @@ export async function beforeUpdate(
   const fields = plan.view(actor).shown.fields ?? plan.type.fields
   const sent = isRecord(body) ? body : {}
   const results = applyOperators(fields, sent, before, { errors, places: new Map() })
-  const given = checkedTypes(plan, hookCaller, isRecord(body) ? results : body, errors) as Values
+  const changes = { mode: 'partial', sent: isRecord(body) ? results : body, errors } as const
+  const given = checkedTypes(plan, hookCaller, changes) as Values
   const made = await context.runHook(context, { ...hookCaller, plan, hook: 'update', given, before })
   return split({ sent, given, made: made as Values })
 }

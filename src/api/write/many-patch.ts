@@ -74,6 +74,7 @@ export class ManyPatch {
         ? this.#values
         : this.#valuesFor(hooked?.body ?? this.#body, seenOf(state, known), errors)
     const own = hooked === undefined ? {} : this.#checkOwn(hooked.own, errors)
+    const asked = hooked === undefined ? sent : (hooked.sent as Values)
     const next = mergeValues(this.#plan.type.fields, state, { ...sent, ...own }, errors)
     addLengthErrors(this.#plan, { ...sent, ...own }, next, errors)
     if (errors.size > 0) return undefined
@@ -84,7 +85,7 @@ export class ManyPatch {
     const seen = known && pathsIn(known.fields)
     const isSame = (leaf: Leaf) =>
       isEqual(leaf.read(state) ?? null, leaf.read(next) ?? null) &&
-      (seen === undefined || seen.has(leaf.field.path) || !isSent(leaf, sent))
+      (seen === undefined || seen.has(leaf.field.path) || !isSent(leaf, asked))
     if (set.every(isSame)) return undefined
     const provided = leaves.filter((leaf) => isSent(leaf, this.#provided))
     const { columns, values } = bindLeaves(this.#plan, [
@@ -95,7 +96,9 @@ export class ManyPatch {
       id: now.id,
       version: now.version,
       bound: Object.fromEntries(columns.map((name, at) => [name, values[at] ?? null])),
-      free: [...set.filter((leaf) => isSent(leaf, own)), ...provided].map(({ column }) => column),
+      free: [...set.filter((leaf) => isSent(leaf, own) && !isSent(leaf, asked)), ...provided].map(
+        ({ column }) => column,
+      ),
     }
   }
 

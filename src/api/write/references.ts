@@ -48,11 +48,46 @@ export interface Filling {
  * texts stay as they are.
  */
 export function fillIn(value: unknown, path: string, filling: Filling): unknown {
-  if (typeof value === 'string') return fillInText(value, path, filling)
+  return withTexts(value, path, (text, at) => fillInText(text, at, filling))
+}
+
+/** The same after a hook, which has seen all other texts as they are to be written. */
+export function fillInIds(value: unknown, filling: Filling): unknown {
+  return withTexts(value, '', (text, at) => (isIdPath(at) ? fillInText(text, at, filling) : text))
+}
+
+/**
+ * Converts a body for a hook. A hook must see the values that it allows, so that only the id of an Entity that an
+ * earlier part creates can be a reference. `creates`: which earlier parts do.
+ */
+export function bodyForHook(body: unknown, creates: readonly boolean[], errors: Errors): unknown {
+  return withTexts(body, '', (text, at) => {
+    const [, part, names] = REFERENCE.exec(text) ?? []
+    if (isIdPath(at) && (part === undefined || (names === 'id' && creates[Number(part)]))) return text
+    if (part === undefined) return ESCAPED.test(text) ? text.slice(1) : text
+    return addError(errors, at, 'must be a value: code runs before this part, and must see it')
+  })
+}
+
+/** Replaces references by ids that no Entity has, so that a body can be checked before they are known. */
+export function withStandIns(body: unknown): unknown {
+  return withTexts(body, '', (text, at) => {
+    const [, part] = (isIdPath(at) && REFERENCE.exec(text)) || []
+    return part === undefined ? text : Number.MAX_SAFE_INTEGER - Number(part)
+  })
+}
+
+function isIdPath(path: string): boolean {
+  return path.endsWith('.id')
+}
+
+/** Returns a copy of a JSON value with other values in place of its texts. */
+function withTexts(value: unknown, path: string, change: (text: string, path: string) => unknown): unknown {
+  if (typeof value === 'string') return change(value, path)
   const at = (key: string | number) => (path === '' ? String(key) : `${path}.${key}`)
-  if (Array.isArray(value)) return value.map((one, place) => fillIn(one, at(place), filling))
+  if (Array.isArray(value)) return value.map((one, place) => withTexts(one, at(place), change))
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillIn(one, at(key), filling)]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withTexts(one, at(key), change)]))
 }
 
 export function fillInText(text: string, path: string, { answered, errors, allowance }: Filling): unknown {

@@ -149,8 +149,7 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
   const view = plan.view(actor)
   const checked = view.check(mode, sent.body, errors, ruleResults)
   const values = sent.own === undefined ? checked : withOwn(plan, checked, sent.own, errors)
-  const { update: guardable } = view.guarded
-  const guarded = [...guardedIn(guardable, checked), ...takenAwayIn(guardable, checked)]
+  const guarded = guardedBy(view.guarded.update, checked, sent)
   const options = { partial: mode === 'partial', guarded, ruleResults }
   const isEmpty = Object.keys(values).length === 0
   if (!isEmpty) provideChange(plan, actor, { values, params, errors })
@@ -165,6 +164,13 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
     yield* refuseNewEmail(plan, actor, params, options)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   return yield* writeChange(context, plan, actor, { id, params, values, when, options })
+}
+
+/** Returns the guarded dot paths that the caller sets, also if a hook has changed or removed the value. */
+function guardedBy(guardable: readonly string[], checked: Values, { own, sent }: SeenUpdate): string[] {
+  const bodies = own === undefined ? [checked] : [checked, sent]
+  const all = bodies.flatMap((body) => [...guardedIn(guardable, body), ...takenAwayIn(guardable, body)])
+  return [...new Set(all)]
 }
 
 /** Adds what a hook sets. Its keys need not be in the body. */

@@ -146,7 +146,7 @@ function* upsertBy(
     // The hook ran for another Entity, and must run again.
     if (hooked !== undefined && hooked.id !== id) throw new Failure('busy')
     if (id !== undefined) {
-      const about = { id, body, own, mode: 'replace', when, query: Query.empty, ...creating } as const
+      const about = { id, body, own, sent, mode: 'replace', when, query: Query.empty, ...creating } as const
       return yield* update(context, plan, actor, about)
     }
     if (when.ifMatch !== null) throw new Failure('stale')

@@ -13,7 +13,10 @@ import type { FieldAccess, RuleResults } from '../viewer/field-access.ts'
  * Checks a body. All errors go into `errors`; the result is complete only if there are none. For a PUT, the check may
  * depend on what the viewer sees of the Entity.
  */
-export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, results?: RuleResults) => Values
+export type BodyCheck = (mode: BodyMode, body: unknown, errors: Errors, results?: RuleResults) => Values
+
+/** `draft`: the body of a create before its hook, which may add what is missing. */
+type BodyMode = Mode | 'draft'
 
 const SET_BY_SERVER = 'is set by the server'
 
@@ -32,8 +35,8 @@ export function compileBodyCheck(
     Object.hasOwn(ownColumns, key) || computed.includes(key)
       ? SET_BY_SERVER
       : `is not a field of ${type.name}${didYouMean(key, known)}`
-  const refusalsOf = (mode: Mode, results: RuleResults | undefined) => (field: Field) => {
-    const setting = mode === 'whole' ? 'write' : 'change'
+  const refusalsOf = (mode: BodyMode, results: RuleResults | undefined) => (field: Field) => {
+    const setting = mode === 'whole' || mode === 'draft' ? 'write' : 'change'
     const may = (action: FieldAction, { path }: Field) => fieldAccess.may(action, path, results)
     const isOpen = (one: Field) => may(setting, one) === yes && may('read', one) !== no
     const inside = field.kind === 'object' ? [...walk(field.fields)] : []
@@ -49,17 +52,17 @@ export function compileBodyCheck(
             ? 'is not yours to set'
             : undefined,
       stays: !isOpen(field) || !inside.every(isOpen) || isSet(field),
-      kept: closed ? 'has something in it that is not yours to set' : undefined,
+      kept: closed && setting === 'change' ? 'has something in it that is not yours to set' : undefined,
       blank: may('read', field) === no && fieldAccess.may('read', field.path) !== no,
     }
   }
-  const of = (mode: Mode, results?: RuleResults) =>
-    objectCheck(type.fields, mode, unknown, refusalsOf(mode, results))
+  const of = (mode: BodyMode, results?: RuleResults) =>
+    objectCheck(type.fields, mode === 'draft' ? 'partial' : mode, unknown, refusalsOf(mode, results))
   const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
-  const byResults = new ShapeCache<Check>()
+  const others = new ShapeCache<Check>()
   return (mode, body, errors, results) => {
-    const check =
-      results === undefined ? made[mode] : byResults.of(`${mode} ${results}`, () => of(mode, results))
+    const isMade = results === undefined && mode !== 'draft'
+    const check = isMade ? made[mode] : others.of(`${mode} ${results}`, () => of(mode, results))
     return check(body, '', errors) as Values
   }
 }

@@ -95,7 +95,7 @@ export const pastPart = {
     return {
       operations: compileOperations(dialect),
       amend: compileAmend(model, dialect),
-      answers: compileAnswers(dialect),
+      answers: compileAnswers(model, dialect),
       purges: compilePurges(dialect),
       notes: compileNotes(dialect),
       extents: compileExtents(dialect),

@@ -41,6 +41,8 @@ async function runReaction(context: Context, job: TaskJob): Promise<void> {
   try {
     await untilAborted(signal, () => reaction.run(call))
   } catch (error) {
+    // If the values were erased meanwhile, the message must not keep them.
+    if ((await changeOf(context, task)) === undefined) return
     throw job.signal.aborted ? error : new CodeFailed(nameOf(reaction, task), error)
   }
 }

@@ -1,4 +1,6 @@
 import { budget } from '../../budget.ts'
+import { allComputed } from '../../declare/computed.ts'
+import type { Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import {
   compile,
@@ -12,6 +14,7 @@ import {
   sql,
 } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
+import { Dependencies } from '../condition/dependencies.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 import { lockNames } from '../tables/locks.ts'
@@ -29,6 +32,9 @@ const BEGINNING = ['code with a key']
 
 /** Stands for any Entity: nobody knows which ones the user's code shows. */
 const ANYTHING = quoted('')
+
+/** As the id of an Entity: any of its type. */
+const ANY_ID = sql`0`
 
 /** Requests with an `Idempotency-Key`, and their answers. */
 export interface AnswersPlan {
@@ -48,7 +54,8 @@ export interface AnswersPlan {
   readonly clear: readonly Step[]
 }
 
-export function compileAnswers(dialect: Dialect): AnswersPlan {
+export function compileAnswers(model: Model, dialect: Dialect): AnswersPlan {
+  const reached = reachedTypes(model)
   const expired = param('$expired', 'datetime')
   const one = (name: string, source: Sql) => step(dialect, name, 'some', source)
   const claim = (isFree: Sql) =>
@@ -70,13 +77,28 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
     ),
     keep(shows) {
       const types = [...new Set(shows.map(([entity]) => entity))].sort()
-      return cache.of(types.join('|'), () => keepSteps(types, dialect))
+      return cache.of(types.join('|'), () => [
+        ...keepSteps(types, dialect),
+        ...types.flatMap((type) => reached.get(type) ?? []).map((type) => showAny(type, dialect)),
+      ])
     },
     clear: [
       step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE ${dialect.isAmong(id('key'), old)}`),
       one('clear', sql`DELETE FROM ${ANSWERS} WHERE ${dialect.isAmong(id('key'), old)}`),
     ],
   }
+}
+
+/** The types from which the computed fields of each type take values, if there are any. */
+function reachedTypes(model: Model): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  for (const type of model.entities.values()) {
+    const depends = new Dependencies(model)
+    for (const { expression } of allComputed(type, model)) depends.add(expression, type)
+    const types = new Set(depends.found.map((one) => one.type))
+    if (types.size > 0) found.set(type.name, [...types])
+  }
+  return found
 }
 
 /** For user code, which does not share a transaction with its answer. A purge while it runs marks the key. */
@@ -150,6 +172,19 @@ function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
   ]
 }
 
+/**
+ * Records that the answer may show any Entity of a type. It takes no lock: what a computed field reaches is referred to,
+ * so it cannot be purged until that reference is gone.
+ */
+function showAny(type: string, dialect: Dialect): Step {
+  return step(
+    dialect,
+    'shown',
+    'any',
+    sql`INSERT INTO ${SHOWN} ("key", "entity", "entity_id") VALUES (${param('$key')}, ${quoted(type)}, ${ANY_ID}) ON CONFLICT DO NOTHING`,
+  )
+}
+
 function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
   if (dialect.lock === undefined) return []
   return [step(dialect, 'hold', 'any', lockRows(type, sql`h."id" IN ${ids}`, dialect.lock.toExist))]
@@ -162,14 +197,14 @@ export function holdBeginning(dialect: Dialect): Step[] {
 
 /**
  * Blanks the kept answers that show erased Entities, or may show them. The keys stay answered, so their requests do not
- * run again. Blanked answers of code no longer show anything, and running code is marked: later purges can ignore both.
+ * run again. Blanked answers no longer show anything, and running code is marked: later purges can ignore both.
  */
-export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql[] {
-  const isAnything = sql`"entity" = ${ANYTHING}`
-  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese} UNION SELECT s."key" FROM ${SHOWN} s WHERE s.${isAnything}`
+export function eraseAnswers(type: string, ofThese: Sql, { isAmong }: Dialect): Sql[] {
+  const isAny = sql`"entity" IN (${ANYTHING}, ${quoted(type)}) AND "entity_id" = ${ANY_ID}`
+  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese} UNION SELECT s."key" FROM ${SHOWN} s WHERE ${isAny}`
   return [
     sql`UPDATE ${ANSWERS} SET "body" = NULL, "operation" = CASE WHEN "status" = 0 THEN 'purged' ELSE "operation" END WHERE ${isAmong(id('key'), keys)}`,
-    sql`DELETE FROM ${SHOWN} WHERE ${isAnything} AND EXISTS (SELECT 1 FROM ${ANSWERS} a WHERE a."key" = ${SHOWN}."key"
+    sql`DELETE FROM ${SHOWN} WHERE ${isAny} AND EXISTS (SELECT 1 FROM ${ANSWERS} a WHERE a."key" = ${SHOWN}."key"
       AND (a."body" IS NULL AND a."status" <> 0 OR a."operation" = 'purged'))`,
   ]
 }

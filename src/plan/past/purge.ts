@@ -8,6 +8,7 @@ import type { Legacy } from '../tables/graph.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 import { eraseAnswers, holdBeginning } from './answers.ts'
 import { JOURNAL } from './journal.ts'
+import { eraseMentions } from './mentions.ts'
 import { eraseReasons } from './notes.ts'
 
 /**
@@ -87,7 +88,8 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       ...[
         // An undo may have added a version of a deleted Entity since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
-        ...eraseAnswers(ofThese, dialect),
+        ...eraseAnswers(type.name, ofThese, dialect),
+        ...eraseMentions(type, dialect),
         ...besidesJournal.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
         ...into.map((edge) => unlink(edge, isOne)),
         sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,

@@ -13,6 +13,7 @@ import type { KeyScope } from '../plan/viewer/key-scope.ts'
 import { apiOf } from './api.ts'
 import { originOf, passedOn } from './errors.ts'
 import { guarded } from './guard.ts'
+import { toJson } from './json.ts'
 import { meOf } from './me.ts'
 import { addDeadTargetErrors } from './targets.ts'
 
@@ -124,7 +125,7 @@ async function answer(
       })
       const value = await route.run({ ...given, me, api, params, signal: until })
       if (value === undefined) return undefined
-      const json = JSON.stringify(value)
+      const json = toJson(value)
       if (json === undefined) throw new TypeError(`it must return JSON, not ${typeof value}`)
       if (Buffer.byteLength(json) > budget.answerBytes) throw new RangeError('its answer is too large')
       return json

@@ -73,6 +73,7 @@ const declaration = app({
         if (params.what === 'caller') return api.carts.get(1)
         if (params.what === 'system') return api.system.carts.get(999)
         if (params.what === 'function') return () => 1
+        if (params.what === 'response') return new Response('not JSON')
         throw new Error('my own secret')
       },
     },
@@ -122,6 +123,25 @@ onEveryStore('routes', declaration, (server) => {
     ).toBe(406)
   })
 
+  test('many references in a body take few statements', async () => {
+    const more = Array.from({ length: 1000 }, (_, at) => ({ id: at === 5 ? 1 : 10_000 + at }))
+    const { store } = server.context
+    const read = store.read.bind(store)
+    let reads = 0
+    store.read = (...asked) => {
+      reads++
+      return read(...asked)
+    }
+    const { status, body } = await server.call('POST', '/api/checkout/', { body: { cart: { id: 1 }, more } })
+    store.read = read
+    expect([status, body.errors['more.4'], body.errors['more.5']]).toEqual([
+      422,
+      ['refers to nothing'],
+      undefined,
+    ])
+    expect(reads).toBeLessThan(20)
+  })
+
   test('parameters of the path and the query', async () => {
     const free = await server.expect(200, 'GET', '/api/carts/7/free/a%20b/?from=x', undefined, {
       token: null,
@@ -158,7 +178,7 @@ onEveryStore('routes', declaration, (server) => {
       body: { message: 'No such day.', code: 'not_found' },
     })
     expect(await post('caller')).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
-    for (const what of ['odd', 'system', 'function', 'error'])
+    for (const what of ['odd', 'system', 'function', 'response', 'error'])
       expect(await post(what)).toMatchObject({ status: 500, body: { code: 'internal' } })
     await eventually(() => server.logged.join('').includes('POST /api/wrong/:what/ failed: my own secret'))
     expect((await post('error')).text).not.toContain('secret')

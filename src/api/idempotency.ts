@@ -101,9 +101,8 @@ function withKey(
   )
 }
 
-export function refuseMalformedKey(key: string): void {
-  if (!/^[\x21-\x7e]{1,255}$/.test(key))
-    throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
+export function refuseMalformedKey(key: string, name = HEADER): void {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw invalidAt(name, 'must have 1 to 255 visible ASCII characters')
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Mistake, parseCel } from '../declare/cel/parse.ts'
 import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
 import { addError, type Errors, invalid } from '../errors.ts'
@@ -121,17 +122,35 @@ export function equalities(
   filter?: string,
 ): Readonly<Record<string, string>> {
   const errors: Errors = new Map()
-  const query: Record<string, string> = filter === undefined ? {} : { filter }
+  // A plain object would lose a path such as `__proto__`.
+  const query = new Map<string, string>()
+  const absent: string[] = []
   for (const [path, value] of Object.entries(where))
     if (takes.includes(path) && path !== 'search')
       addError(errors, `where.${path}`, 'is a parameter of lists: compare with it in filter')
-    else if (value === null && /^[\w.]+$/.test(path))
-      // A parameter cannot express this: for texts, `null` is a text.
-      query.filter = `${path} == null && (${query.filter ?? true})`
-    else if (EQUAL.includes(typeof value)) query[path] = String(value)
+    // A parameter cannot express this: for texts, `null` is a text.
+    else if (value === null && /^[\w.]+$/.test(path)) absent.push(`${path} == null`)
+    else if (EQUAL.includes(typeof value)) query.set(path, String(value))
     else addError(errors, `where.${path}`, 'must be a text, a number, true, false or null')
+  if (filter !== undefined && absent.length > 0) addMistake(filter, errors)
   if (errors.size > 0) throw invalid(errors)
-  return query
+  const conditions = [...absent, ...(filter === undefined ? [] : [filter])]
+  if (conditions.length > 0)
+    query.set(
+      'filter',
+      conditions.length === 1 ? String(conditions[0]) : conditions.map((one) => `(${one}\n)`).join(' && '),
+    )
+  return Object.fromEntries(query)
+}
+
+/** Adds an error for a filter that has a mistake by itself: `true) || (true` must not become a part of another one. */
+function addMistake(filter: string, errors: Errors): void {
+  try {
+    parseCel(filter)
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error
+    addError(errors, 'filter', error.message)
+  }
 }
 
 const EQUAL = ['string', 'number', 'boolean']

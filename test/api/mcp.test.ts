@@ -125,6 +125,14 @@ onEveryStore(
         const none = { entity: 'links', where: { token: null }, filter }
         expect((await use(client, 'summarize', none)).answer.data[0].count).toBe(0)
       }
+      // A filter cannot get around the values.
+      for (const filter of ['true) || (true', 'true) || (true //', 'true\n) || (true'])
+        for (const token of [null, 'none']) {
+          const { error } = await use(client, 'find', { entity: 'links', where: { token }, filter })
+          expect([filter, Object.keys(error?.errors ?? {})]).toEqual([filter, ['filter']])
+        }
+      const odd = { entity: 'links', where: JSON.parse('{"__proto__": 1}') }
+      expect((await use(client, 'find', odd)).error.code).toBe('invalid_data')
       for (const tool of ['find', 'summarize']) {
         const { error } = await use(client, tool, { entity: 'links', where: { limit: 1, filter: 'true' } })
         const refused = ['is a parameter of lists: compare with it in filter']
@@ -211,6 +219,13 @@ onEveryStore(
       const stale = { action: 'update', entity: 'rooms', id: 1, values: { beds: 2 }, version: 99 }
       expect(['stale', 'not_found']).toContain((await refused('write', { parts: [stale] })).code)
       expect(Object.keys((await refused('write', { parts: [stale], run: 'a b' })).errors)).toEqual(['run'])
+      for (const name of ['run', 'reason', 'idempotency_key']) {
+        const half = { parts: parts.slice(0, 1), [name]: '\ud800' }
+        expect(Object.keys((await refused('write', half)).errors)).toEqual([name])
+      }
+      const spaced = { parts: [stale], idempotency_key: 'a b' }
+      expect(Object.keys((await refused('write', spaced)).errors)).toEqual(['idempotency_key'])
+      expect((await refused('undo', { operation: '\ud800' })).code).toBe('invalid_data')
       expect((await refused('undo', { operation: 'x', run: 'y' })).errors.run).toBeDefined()
       expect((await refused('undo', {})).errors).toEqual({
         operation: ['is required, or one of run, actor, since, until, entity'],

@@ -47,6 +47,8 @@ function addKindError(errors: Errors, path: string, schema: JsonSchema, value: u
   const kinds = [schema.type].flat().flatMap((type) => KINDS[String(type)] ?? [])
   if (kinds.length > 0 && !kinds.some((kind) => kind.is(value)))
     addError(errors, path, `must be ${kinds.map(({ words }) => words).join(' or ')}`)
+  else if (typeof value === 'string' && !value.isWellFormed())
+    addError(errors, path, 'must not contain half of a surrogate pair')
   else if (Array.isArray(schema.enum) && !schema.enum.includes(value))
     addError(
       errors,

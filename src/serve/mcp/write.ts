@@ -1,3 +1,4 @@
+import { refuseMalformedKey } from '../../api/idempotency.ts'
 import { undoOperation, undoOperations } from '../../api/past/undo.ts'
 import { writeBatch } from '../../api/write/batch.ts'
 import { isRecord } from '../../declare/record.ts'
@@ -74,7 +75,9 @@ function addMissingErrors(action: keyof typeof METHODS, given: Arguments, at: st
 
 /** A write that is sent again with the same key is done once. */
 function keyOf({ idempotency_key: key }: Arguments): { readonly key: string | null } {
-  return { key: key === undefined ? null : String(key) }
+  if (key === undefined) return { key: null }
+  refuseMalformedKey(String(key), 'idempotency_key')
+  return { key: String(key) }
 }
 
 const MATCHING = ['run', 'actor', 'since', 'until', 'entity'] as const

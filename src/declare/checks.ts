@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { parseCondition } from './cel/check.ts'
-import { type Expression, operandsOf, type Place } from './cel/expression.ts'
+import { asksReferrers, type Expression, operandsOf, type Place } from './cel/expression.ts'
 import { settled } from './cel/fold.ts'
 import { Mistake, parseCel, startingNames } from './cel/parse.ts'
 import type { Scope } from './cel/scope.ts'
@@ -65,7 +65,8 @@ export function conditionOf(
 ): Expression {
   if (startingNames(parseCel(that)).has('me'))
     throw new Mistake('uses me, but a check must be the same for everybody; use a rule')
-  // Only `created_at` besides the fields: a new Entity has no id yet. No referrers: they change without the Entity.
+  // Only `created_at` besides the fields: a new Entity has no id yet. No referrers, not even those of what it refers
+  // to: they change without the Entity, and two writes at the same time may not see each other.
   const self = membersOf(type, entities, allFields, { own: ['created_at'], referrers: false })
   const scope: Scope = { self, me: null, anybody: [] }
   const condition = settled(parseCondition(that, scope, budget.ruleItems))
@@ -73,6 +74,8 @@ export function conditionOf(
     throw new Mistake(
       'uses now, but a check must not fail just because time passes; compare with created_at, which is the time of the create',
     )
+  if (asksReferrers(condition))
+    throw new Mistake('uses referrers, but writes at the same time do not see each other; use unique')
   return condition
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { app, entity, env, text } from '../takeback.ts'
+import { app, entity, env, ref, text } from '../takeback.ts'
 import type { AppDeclaration } from './define.ts'
 import { resolve } from './resolve.ts'
 
@@ -7,7 +7,7 @@ const SECRET = `whsec_${btoa('0123456789abcdef01234567')}`
 const right = { to: 'https://erp.example.com/in', secret: SECRET, on: ['orders.*'] }
 const entities = {
   orders: entity({ fields: { title: text({ fold: true }) } }),
-  invoices: entity({ fields: {} }),
+  invoices: entity({ fields: { order: ref('orders', { as: 'invoices' }) } }),
 }
 
 function modelOf(webhooks: unknown) {
@@ -57,6 +57,10 @@ const mistakes: readonly (readonly [declared: unknown, said: string])[] = [
   [{ erp: { ...right, filter: 'title == me.id' } }, 'uses me, but a webhook has no caller'],
   [{ erp: { ...right, filter: 'created_at < now' } }, 'uses now, but a retry comes later'],
   [{ erp: { ...right, filter: 'fold(title) == "x"' } }, 'uses fold(), but the journal'],
+  [
+    { erp: { ...right, on: ['invoices.*'], filter: 'size(order.invoices) > 1' } },
+    'uses referrers, but they change without the Entity',
+  ],
   [{ erp: { ...right, filter: 'true' } }, 'does not depend on the Entity'],
   [
     { erp: { ...right, filter: 'title == "x"', on: ['orders.*', 'invoices.*'] } },

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { budget } from '../budget.ts'
 import { parseCondition } from './cel/check.ts'
-import { asksFolded, type Expression } from './cel/expression.ts'
+import { asksFolded, asksReferrers, type Expression } from './cel/expression.ts'
 import { settled } from './cel/fold.ts'
 import { Mistake, parseCel, startingNames } from './cel/parse.ts'
 import { usesNow } from './checks.ts'
@@ -99,6 +99,7 @@ function filterOf(text: string, type: EntityType, entities: EntityTypes): Expres
   if (usesNow(condition))
     throw new Mistake('uses now, but a retry comes later; compare with created_at or updated_at')
   if (asksFolded(condition)) throw new Mistake('uses fold(), but the journal has no folded texts')
+  if (asksReferrers(condition)) throw new Mistake('uses referrers, but they change without the Entity')
   if (condition.op === 'constant') throw new Mistake('does not depend on the Entity')
   return condition
 }

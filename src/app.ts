@@ -124,6 +124,8 @@ interface Opening {
   readonly back?: boolean
   /** The declaration that the plan was shown for (`Preview`). If given, the migration must be that one. */
   readonly shown?: string | undefined
+  /** Which migrations are made. Default: all. */
+  readonly makes?: Migrating['makes']
   /** The address that the app listens on. */
   readonly url?: string
   /** Parts besides Takeback's own. */
@@ -143,15 +145,15 @@ interface Starting extends Omit<Opening, 'observer' | 'url'> {
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false, shown, url, parts: more = [], plans }: Opening = {},
+  { observer = new Observer(), onLost = () => {}, url, parts: more = [], plans, ...migrating }: Opening = {},
 ): Promise<App> {
-  const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
+  const store = await openStore(config.database, { onLost, mustExist: migrating.makes === 'none' })
   const all = [...parts, codePart, ...more]
   try {
     const served = servedOf(config, model, more)
     // A start is refused before the database is changed.
     const secret = config.secret ?? (await store.secret())
-    const legacy = await migrateTo(model, store, { back, shown })
+    const legacy = await migrateTo(model, store, migrating)
     const signing = secret ?? (await store.keepSecret())
     const opened: Opened = {
       model,

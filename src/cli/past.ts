@@ -17,10 +17,10 @@ import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 const jsonOption = { json: { value: undefined, help: 'print JSON, for programs' } } as const
 const yesOption = { yes: { value: undefined, help: 'do not ask' } } as const
 
-/** Opens the app for a command, and closes it afterwards. */
+/** Opens the app for a command, and closes it afterwards. The command must not migrate a database. */
 export async function withApp(given: GivenArguments, work: (app: App) => Promise<void>): Promise<void> {
   const config = keptConfigOf(given)
-  const app = await openApp(config, await loadModel(config.file))
+  const app = await openApp(config, await loadModel(config.file), { makes: 'none' })
   try {
     await work(app)
   } catch (error) {

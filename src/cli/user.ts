@@ -37,7 +37,7 @@ export const userAdd: Command = {
     if (entity === undefined || email === undefined || more.length > 0)
       throw new StartError('Name a type and an e-mail: takeback user add <entity> <email>.')
     const config = keptConfigOf(given)
-    const app = await openApp(config, await loadModel(config.file))
+    const app = await openApp(config, await loadModel(config.file), { makes: 'first' })
     try {
       const type = loginType(app, entity)
       const values = assign(type, given.texts('set'))

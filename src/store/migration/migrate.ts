@@ -33,6 +33,8 @@ export interface Migrating {
   readonly broken?: BrokenCheck
   /** The `declaration` of a Preview: these tables must be the ones that it showed. */
   readonly shown?: string | undefined
+  /** Which migrations are made: `all`, only that of an empty database (`first`), or `none`. Others are refused. */
+  readonly makes?: 'all' | 'first' | 'none' | undefined
 }
 
 const CHANGED_SINCE = 'The declaration has changed since the plan was shown. Nothing was changed.'
@@ -41,11 +43,16 @@ const CHANGED_SINCE = 'The declaration has changed since the plan was shown. Not
 export async function migrate(
   structure: Structure,
   wanted: readonly Table[],
-  { back = false, broken = () => undefined, shown }: Migrating = {},
+  { back = false, broken = () => undefined, shown, makes = 'all' }: Migrating = {},
 ): Promise<MigrationResult> {
   if (shown !== undefined && shown !== digestOf(wanted)) throw new StartError(CHANGED_SINCE)
+  const refuseUnasked = (known: Metadata) => refuseOther(structure, known, wanted, makes)
+  // Without this look, a database without any data would get the table of the lock.
+  if (makes !== 'all')
+    refuseUnasked(await structure.transact('read', (session) => metadataOf(structure, session)))
   return structure.transact('change', async (session) => {
     const known = await readOrMakeMetadata(structure, session)
+    refuseUnasked(known)
     await keepIncarnation(structure, session)
     const fingerprint = structureFingerprint(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
@@ -68,12 +75,33 @@ export async function migrate(
       generation,
       since: migration.additive ? known.since : generation,
       fingerprint,
-      past: [...known.past.filter((one) => one !== fingerprint), known.fingerprint]
-        .filter((one) => one !== '' && one !== fingerprint)
-        .slice(-PAST_MAX),
+      past: pastAfter(known, fingerprint),
     })
     return { migration, generation, steps: await readSteps(database) }
   })
+}
+
+/** The fingerprints of former declarations, after a migration to this one. */
+function pastAfter({ past, fingerprint: former }: Metadata, fingerprint: string): string[] {
+  return [...past.filter((one) => one !== fingerprint), former]
+    .filter((one) => one !== '' && one !== fingerprint)
+    .slice(-PAST_MAX)
+}
+
+/** Throws if a migration is needed: a command that is about the data must not change its structure. */
+function refuseOther(
+  { place }: Structure,
+  { fingerprint, generation }: Metadata,
+  wanted: readonly Table[],
+  makes: Migrating['makes'],
+): void {
+  if (makes === 'all') return
+  const isEmpty = generation === emptyMetadata.generation
+  if (isEmpty && makes === 'none') throw new StartError(`${place} has no data of Takeback yet.`)
+  if (!isEmpty && fingerprint !== structureFingerprint(wanted))
+    throw new StartError(
+      `This declaration is not that of the database ${place}. Nothing was changed. "takeback migrate" shows what differs.`,
+    )
 }
 
 /** Keeps writers out of the tables that change, so that what was checked still holds at the end. */
@@ -105,7 +133,7 @@ export function preview(
   broken: BrokenCheck = () => undefined,
 ): Promise<Preview> {
   return structure.transact('read', async (session) => {
-    const known = (await readMetadata(structure, session)) ?? emptyMetadata
+    const known = await metadataOf(structure, session)
     const look = new RowQueries(session, structure.dialect)
     const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
     const left = known.past.includes(structureFingerprint(wanted))
@@ -153,6 +181,10 @@ function digestOf(tables: readonly Table[]): string {
 
 function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : 1
+}
+
+async function metadataOf(structure: Structure, session: DatabaseSession): Promise<Metadata> {
+  return (await readMetadata(structure, session)) ?? emptyMetadata
 }
 
 async function readOrMakeMetadata(structure: Structure, session: DatabaseSession): Promise<Metadata> {

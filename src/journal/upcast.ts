@@ -1,6 +1,5 @@
-import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
 import { isRecord } from '../declare/record.ts'
-import type { MigrationStep, StepChange } from '../store/migration/steps.ts'
+import { convertedValue, type MigrationStep, type StepChange } from '../store/migration/steps.ts'
 import type { State } from './leaves.ts'
 
 /** The effect of one migration on an Entity. */
@@ -23,8 +22,8 @@ export class Upcaster {
   }
 
   /** Whether the reading of a version depends on its time. */
-  get fills(): boolean {
-    return this.#steps.some(({ change }) => change.kind === 'fill')
+  get readsByTime(): boolean {
+    return this.#steps.some(({ change }) => dependsOnTime(change))
   }
 
   /** An upcaster that does not add fields that came after a version. */
@@ -78,9 +77,16 @@ export function upcastersOf(steps: readonly MigrationStep[]): UpcasterOf {
 }
 
 function applied(state: State, { path, at, change }: MigrationStep): State {
-  // Once a value is optional, later versions may be without it again.
-  if (change.kind === 'fill' && isLater(String(state.updated_at), at, change.ahead)) return state
+  if (dependsOnTime(change) && isLater(String(state.updated_at), at, change.ahead)) return state
   return changeAt(state, path.split('.'), change)
+}
+
+/**
+ * Whether a change must not be applied to later versions: once a value is optional, they may be without it again, and
+ * once a decimal is a text, they may have any digits.
+ */
+function dependsOnTime(change: StepChange): change is Extract<StepChange, { ahead?: string }> {
+  return change.kind === 'fill' || (change.kind === 'convert' && change.to === 'decimal')
 }
 
 /** Whether a version is later than a migration. If a fast clock may have made its time, it counts as earlier. */
@@ -106,8 +112,5 @@ function changed(value: unknown, change: StepChange): unknown {
   if (change.kind === 'aside') return value
   if (change.kind === 'add') return value === undefined ? change.value : value
   if (change.kind === 'fill') return value === null ? change.value : value
-  if (value === null || value === undefined) return value
-  if (change.to === 'text') return String(value)
-  const scaled = parseDecimal(String(value), change.scale)
-  return scaled === undefined ? value : formatDecimal(scaled, change.scale)
+  return convertedValue(value, change)
 }

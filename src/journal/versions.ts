@@ -41,7 +41,7 @@ export class Snapshot {
   /** Whether both surely have the same values, as before and after a deletion or a restore. */
   hasSameValues(other: Snapshot): boolean {
     if (this.secrets !== undefined && !Bun.deepEquals(this.secrets, other.secrets)) return false
-    if (this.#upcaster.fills) return false
+    if (this.#upcaster.readsByTime) return false
     const [own, theirs] = [this.#tail(), other.#tail()]
     return (
       own !== undefined && theirs !== undefined && this.#text.slice(0, own) === other.#text.slice(0, theirs)

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { entity, integer, object, ref, text } from '../../src/takeback.ts'
+import { check } from '../../src/store/check/check.ts'
+import { decimal, entity, integer, list, object, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { giant, isDeep, onEveryStoreByHand, operationOf, TestServer } from '../harness.ts'
 
@@ -52,6 +53,95 @@ onEveryStoreByHand('taking back across declarations', (store) => {
     const reverted = await server.call('POST', '/api/things/1/revert/', { body: { version: 1 } })
     expect(reverted.body.o).toEqual({ city: 'Bonn', kind: 'WORK', zip: '12345' })
     expect(reverted.headers.get('Takeback-Unmapped')).toBe('o.old')
+    await server.remove()
+  })
+
+  test('a number that became a decimal and then a text is read as it was, before and since', async () => {
+    const declared = (n: any) => withAdmins({ things: entity({ fields: { n, m: integer({ default: 0 }) } }) })
+    const server = new TestServer(store, declared(integer()))
+    await server.start()
+    const path = '/api/things/1/'
+    await server.expect(201, 'POST', '/api/things/', { n: 1 })
+    for (const scale of [2, 4]) {
+      await server.restart(declared(decimal({ scale })))
+      await server.expect(200, 'PATCH', path, { m: scale })
+    }
+    await server.restart(declared(text()))
+    const now = () => server.expect(200, 'GET', path)
+    const past = () => server.expect(200, 'GET', `${path}?at=2100-01-01T00:00:00Z`)
+    expect([(await now()).n, await past()]).toEqual(['1.0000', await now()])
+    expect((await check(await server.location())).findings).toEqual([])
+    const versions: { version: number; n: string }[] = [await now()]
+    const operations: string[] = []
+    for (const n of ['1', '1.0', 'one', '1.00', '2']) {
+      const patched = await server.call('PATCH', path, { body: { n } })
+      expect(await past()).toEqual(patched.body)
+      versions.push(patched.body)
+      operations.push(operationOf(patched))
+    }
+    const { data } = await server.expect(200, 'GET', `${path}history/?limit=5`)
+    expect(data.map(({ changed }: any) => [changed.n.from, changed.n.to]).reverse()).toEqual(
+      versions.slice(1).map(({ n }, at) => [versions[at]?.n, n]),
+    )
+    for (const { version, n } of versions) {
+      const reverted = await server.call('POST', `${path}revert/`, { body: { version } })
+      expect([reverted.body.n, reverted.headers.get('Takeback-Unmapped')]).toEqual([n, null])
+    }
+    for (const operation of operations.reverse())
+      await server.expect(200, 'POST', `/api/operations/${operation}/undo/`)
+    expect((await now()).n).toBe('1.0000')
+    for (const version of [1, 2, 3])
+      expect((await server.expect(200, 'POST', `${path}revert/`, { version })).n).toBe('1.0000')
+    await server.remove()
+  })
+
+  test('a default that a migration gave is converted by the next ones, in the past too', async () => {
+    const declared = (more: any) =>
+      withAdmins({ things: entity({ fields: { o: object({ a: integer(), ...more }), ...more } }) })
+    const server = new TestServer(store, declared({}))
+    await server.start()
+    await server.expect(201, 'POST', '/api/things/', { o: { a: 1 } })
+    const steps: [unknown, unknown][] = [
+      [integer({ default: 5 }), 5],
+      [decimal({ default: '7' }), '5.00'],
+      [decimal({ scale: 3, default: '7' }), '5.000'],
+      [text({ default: '8' }), '5.000'],
+    ]
+    for (const [x, value] of steps) {
+      await server.restart(declared({ x }))
+      const now = await server.expect(200, 'GET', '/api/things/1/')
+      expect([now.x, now.o]).toEqual([value, { a: 1, x: value }])
+      expect(await server.expect(200, 'GET', '/api/things/1/?at=2100-01-01T00:00:00Z')).toEqual(now)
+      expect(await server.expect(200, 'POST', '/api/things/1/revert/', { version: 1 })).toEqual(now)
+    }
+    await server.remove()
+  })
+
+  test('conflicts are named in the same order on every database', async () => {
+    const server = new TestServer(
+      store,
+      withAdmins({
+        nodes: entity({ fields: { name: text({ unique: true }), near: ref('nodes', { optional: true }) } }),
+        pins: entity({ fields: { on: list(ref('nodes')) } }),
+      }),
+    )
+    await server.start()
+    const made = await server.call('POST', '/api/nodes/', {
+      body: [1, 2, 3, 4].map((n) => ({ name: `${n}` })),
+    })
+    for (const [at, near] of [4, 3, 1].entries())
+      await server.expect(201, 'POST', '/api/nodes/', { name: `x${at}`, near: { id: near } })
+    for (const on of [[4, 2, 3], [1]])
+      await server.expect(201, 'POST', '/api/pins/', { on: on.map((id) => ({ id })) })
+    const undone = await server.call('POST', `/api/operations/${operationOf(made)}/undo/`)
+    expect(JSON.stringify(undone.body.errors)).toBe(
+      JSON.stringify({
+        'nodes/1': ['is referred to by nodes/7 in near.id', 'is referred to by pins/2 in on'],
+        'nodes/2': ['is referred to by pins/1 in on'],
+        'nodes/3': ['is referred to by nodes/6 in near.id', 'is referred to by pins/1 in on'],
+        'nodes/4': ['is referred to by nodes/5 in near.id', 'is referred to by pins/1 in on'],
+      }),
+    )
     await server.remove()
   })
 

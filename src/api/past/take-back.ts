@@ -19,7 +19,7 @@ import {
 import { type Touched, touchedBy } from '../../journal/versions.ts'
 import { type AmendmentGroup, amendParams, UNMET } from '../../plan/past/amendment.ts'
 import { MOVED } from '../../plan/past/moved.ts'
-import type { Obstacle } from '../../plan/past/obstacle.ts'
+import { inOrder, type Obstacle } from '../../plan/past/obstacle.ts'
 import type { View } from '../../plan/view/view.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../../plan/viewer/admins.ts'
@@ -342,7 +342,7 @@ class TakeBack {
   /** Checks can be evaluated only after all changes. Handles those that fail. */
   #refuseUnmet(rows: readonly Row[]): 'again' {
     const found: Conflicts = new Map()
-    for (const row of rows) {
+    for (const row of inOrder(rows)) {
       const obstacle = this.#context.amend.obstacleOf(row)
       const sentence = explainObstacle(obstacle, this.#view.disclosure)
       addSentences(found, `${obstacle.entity}/${obstacle.id}`, [sentence])
@@ -357,7 +357,7 @@ class TakeBack {
     const params = { ...amendParams(groups, model, this.#request.operations), ...callerParams(this.#actor) }
     const found: Obstacle[] = []
     for (const statement of amend.obstacles(groups, this.#view.viewer))
-      for (const row of yield* read(statement, params)) found.push(amend.obstacleOf(row))
+      for (const row of inOrder(yield* read(statement, params))) found.push(amend.obstacleOf(row))
     return found
   }
 

@@ -1,5 +1,5 @@
 import type { Edge, EntityCheck, EntityType, Model } from '../../declare/model.ts'
-import type { Bound } from '../../store/dialect.ts'
+import type { Bound, Row } from '../../store/dialect.ts'
 import { uniquesOf } from '../tables/schema.ts'
 
 /** A reason why an Entity cannot be amended. */
@@ -44,6 +44,16 @@ export function checkKey(type: EntityType, at: number): string {
 
 export function ruleKey(type: EntityType, action: string, path = ''): string {
   return `forbidden ${type.name} ${action} ${path}`
+}
+
+/** Sorts rows of obstacles by Entity, so that every database names the same ones first. */
+export function inOrder(rows: readonly Row[]): Row[] {
+  const before = (a: Bound = null, b: Bound = null) => (a === b ? 0 : Number(a) - Number(b))
+  return rows.toSorted(
+    ([key, one, other], [nextKey, next, nextOther]) =>
+      before(one, next) ||
+      (key === nextKey ? before(other, nextOther) : String(key) < String(nextKey) ? -1 : 1),
+  )
 }
 
 export function obstacleOf([key, one, two]: readonly Bound[], model: Model): Obstacle {

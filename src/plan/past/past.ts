@@ -2,7 +2,7 @@ import type { ColumnKind } from '../../declare/fields/field.ts'
 import { foldedColumn } from '../../declare/folded-column.ts'
 import { type EntityType, walk } from '../../declare/model.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
-import type { MigrationStep } from '../../store/migration/steps.ts'
+import { type Conversion, convertedValue, type MigrationStep } from '../../store/migration/steps.ts'
 import { id, join, param, quoted, type Sql, sql } from '../../store/sql.ts'
 import { bodyColumns, ownColumns } from '../tables/columns.ts'
 import { timesAhead } from './ahead.ts'
@@ -48,14 +48,11 @@ interface Value {
 }
 
 /** A value of a version, or the value that a migration gave it before the requested time. */
-function valueAsOf(
-  { name, kind, scale, within }: Value,
-  dialect: Dialect,
-  steps: readonly MigrationStep[],
-): Sql {
-  const value = dialect.extract(data, name, kind, scale)
+function valueAsOf(one: Value, dialect: Dialect, steps: readonly MigrationStep[]): Sql {
+  const { name, kind, scale, within } = one
+  const value = valueIn(one, dialect, steps)
   // The first step that applies wins: a value that is present is never filled again.
-  const cases = steps.flatMap(({ path, at, change }) => {
+  const cases = steps.flatMap(({ path, at, change }, place) => {
     if (path !== name || change.kind === 'convert' || change.kind === 'aside' || change.value === null)
       return []
     const when = dialect.literal(quoted(at), 'datetime')
@@ -65,10 +62,36 @@ function valueAsOf(
         : sql`${value} IS NULL AND ${isFormer(when, change.ahead, dialect)}`
     const isThere =
       within === undefined ? sql`` : sql` AND ${dialect.extract(data, within, 'presence', 0)} IS NOT NULL`
-    const given = dialect.literal(constant(dialect.encode(kind, scale)(change.value)), kind)
+    const today = conversionsOf(name, steps.slice(place)).reduce<unknown>(
+      (former, { change: next }) => convertedValue(former, next),
+      change.value,
+    )
+    const given = dialect.literal(constant(dialect.encode(kind, scale)(today)), kind)
     return [sql` WHEN ${isMissing}${isThere} AND ${when} <= ${param(AS_OF, 'datetime')} THEN ${given}`]
   })
   return cases.length === 0 ? value : sql`CASE${join(cases, sql``)} ELSE ${value} END`
+}
+
+/** The value in a version. If a decimal became a text, former versions may have fewer digits than that text. */
+function valueIn({ name, kind, scale }: Value, dialect: Dialect, steps: readonly MigrationStep[]): Sql {
+  const value = dialect.extract(data, name, kind, scale)
+  if (kind !== 'text') return value
+  const conversions = conversionsOf(name, steps)
+  const last = conversions.findLastIndex(({ change }) => change.to === 'decimal')
+  const [decimal, text] = conversions.slice(Math.max(last, 0))
+  if (decimal?.change.to !== 'decimal' || text === undefined) return value
+  const digits = decimal.change.scale
+  const number = dialect.render('decimal', dialect.extract(data, name, 'decimal', digits), digits)
+  const former = dialect.extract(dialect.object([['was', number]]), 'was', 'text', 0)
+  const when = dialect.literal(quoted(text.at), 'datetime')
+  return sql`CASE WHEN ${isFormer(when, text.change.ahead, dialect)} THEN ${former} ELSE ${value} END`
+}
+
+/** The steps that converted a field, oldest first. */
+function conversionsOf(name: string, steps: readonly MigrationStep[]): { at: string; change: Conversion }[] {
+  return steps.flatMap(({ path, at, change }) =>
+    path === name && change.kind === 'convert' ? [{ at, change }] : [],
+  )
 }
 
 /** That a version came before a migration. Versions with times up to `ahead` count as former: see `Upcaster`. */

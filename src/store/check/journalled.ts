@@ -22,14 +22,14 @@ export function isAsJournalled({ kind, fill }: Column, journalled: unknown, held
   if (Bun.deepEquals(journalled, held)) return true
   if (journalled === null) return fill !== undefined
   if (kind === 'json' || held === null || typeof journalled === 'object') return false
-  return (
-    String(journalled) === String(held) ||
-    (kind === 'decimal' && isSameNumber(String(journalled), String(held)))
-  )
+  if (String(journalled) === String(held)) return true
+  // A text may have been a decimal.
+  return (kind === 'decimal' || kind === 'text') && isSameNumber(String(journalled), String(held))
 }
 
-/** Whether two numbers differ only by zeros at the end. */
+/** Whether two texts are numbers that differ only by zeros at the end. */
 function isSameNumber(a: string, b: string): boolean {
+  if (![a, b].every((text) => /^-?\d+(\.\d+)?$/.test(text))) return false
   const plain = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text)
   return plain(a) === plain(b)
 }

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'bun'
 import { SKEW_MS } from '../../clock.ts'
+import { formatDecimal, parseDecimal } from '../../declare/fields/number.ts'
 import { id, param, quoted, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { orderedChanges } from './order.ts'
@@ -18,15 +19,27 @@ export interface MigrationStep {
   readonly change: StepChange
 }
 
+/** `ahead`: the last time of versions by a wrong clock, if there were any. */
 export type StepChange =
   /** The field is new. Versions before the migration count as having this value. */
   | { readonly kind: 'add'; readonly value: unknown }
-  /** Rows without a value got this one. `ahead`: the last time of versions by a wrong clock, if there were any. */
+  /** Rows without a value got this one. */
   | { readonly kind: 'fill'; readonly value: unknown; readonly ahead?: string }
   /** The field was set aside: it left the API. */
   | { readonly kind: 'aside' }
-  | { readonly kind: 'convert'; readonly to: 'text' }
-  | { readonly kind: 'convert'; readonly to: 'decimal'; readonly scale: number }
+  | { readonly kind: 'convert'; readonly to: 'text'; readonly ahead?: string }
+  | { readonly kind: 'convert'; readonly to: 'decimal'; readonly scale: number; readonly ahead?: string }
+
+/** A conversion. */
+export type Conversion = Extract<StepChange, { kind: 'convert' }>
+
+/** Converts a value in a version; `undefined` means that the version does not contain it. */
+export function convertedValue(value: unknown, change: Conversion): unknown {
+  if (value === null || value === undefined) return value
+  if (change.to === 'text') return String(value)
+  const scaled = parseDecimal(String(value), change.scale)
+  return scaled === undefined ? value : formatDecimal(scaled, change.scale)
+}
 
 /** A stored step. `generation`: that of the structure it led to; older versions of Takeback did not store it. */
 type Kept = StepChange & {

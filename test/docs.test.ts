@@ -64,6 +64,7 @@ const FOREIGN = [
   '--data-urlencode',
   '--timeout',
   '--prefix',
+  '--save-dev',
   '--omit',
   '--store',
   '--only',

@@ -36,13 +36,13 @@ export const init: Command = {
   },
 }
 
-/** Writes the files that do not exist yet. `.gitignore` keeps the database and its secret out of commits. */
+/** Writes the files that do not exist yet. `.gitignore` keeps databases, backups and their secrets out of commits. */
 function writeProject(folder: string, installed: boolean): string[] {
   const files: Record<string, string> = {
     [CONFIG]: template,
     'package.json': `${JSON.stringify(packageOf(folder, installed), null, 2)}\n`,
     'tsconfig.json': tsconfig,
-    '.gitignore': 'node_modules/\ndata/\n',
+    '.gitignore': 'node_modules/\ndata/\nbackups/\n*.db*\n',
   }
   return Object.entries(files).flatMap(([name, text]) => {
     const file = join(folder, name)
@@ -92,6 +92,7 @@ const tsconfig = `{
     "module": "preserve",
     "strict": true,
     "noEmit": true,
+    "allowImportingTsExtensions": true,
     "types": []
   },
   "include": ["*.ts"]

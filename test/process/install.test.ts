@@ -98,6 +98,7 @@ test('the bundle runs as long as the sources are those that it was made from', (
 test('the examples of docs/testing.md run with bun test and with node:test', () => {
   const folder = newFolder()
   unpack(tarball, folder, { complete: true })
+  must(folder, 'node node_modules/takeback/bin/takeback.js init')
   cpSync(example, join(folder, 'takeback.config.ts'))
   const [inBun, inVitest, inNode] = blocksOf('docs/testing.md').map(({ text }) => text)
   writeFileSync(join(folder, 'bookings.test.ts'), inBun ?? '')
@@ -105,10 +106,10 @@ test('the examples of docs/testing.md run with bun test and with node:test', () 
   writeFileSync(join(folder, 'rooms.ts'), inVitest?.replace("'vitest'", "'bun:test'") ?? '')
   symlinkSync(join(root, 'node_modules', '@types'), join(folder, 'node_modules', '@types'))
   symlinkSync(join(root, 'node_modules', 'bun-types'), join(folder, 'node_modules', 'bun-types'))
-  const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  const strict =
-    '--strict --noEmit --checkers 1 --module nodenext --target esnext --types bun --allowImportingTsExtensions'
-  must(folder, `echo '{"type":"module"}' > package.json && "${tsc}" ${strict} bookings.test.ts rooms.ts`)
+  // With the settings of the project, and the one that the page names.
+  const settings = join(folder, 'tsconfig.json')
+  writeFileSync(settings, readFileSync(settings, 'utf8').replace('"types": []', '"types": ["bun"]'))
+  must(folder, `"${join(root, 'node_modules', '.bin', 'tsc')}" --checkers 1`)
   must(folder, `"${process.execPath}" test --timeout 120000 bookings.test.ts ./rooms.ts`)
   expect(must(folder, 'node --test rooms.test.mjs')).toContain('# pass 3')
 })
@@ -221,6 +222,18 @@ test('init adds what is missing, and leaves what is there', async () => {
     expect(after === undefined ? text : JSON.parse(text)).toEqual(after ?? before)
     expect(readdirSync(folder).sort()).toEqual([...project].sort())
   }
+})
+
+test('what the docs put into a project stays out of its commits, if it is secret', () => {
+  const folder = newFolder()
+  const takeback = `node "${join(root, 'bin', 'takeback.js')}"`
+  must(folder, `${takeback} init && git init -q`)
+  must(folder, `${takeback} user add admins a@example.com --password 'only for this test'`)
+  must(folder, `${takeback} backup && ${takeback} backup --to monday.db`)
+  must(folder, `${takeback} restore monday.db --to sqlite:restored/takeback.db`)
+  must(folder, `${takeback} user list admins --database sqlite:restored/takeback.db`)
+  const added = must(folder, 'git ls-files --others --exclude-standard').trim().split('\n')
+  expect(added.toSorted()).toEqual(project.toSorted())
 })
 
 if (!network) console.warn('skipped: npm install from the registry; TAKEBACK_TEST_NETWORK=1 runs it')

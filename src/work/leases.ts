@@ -5,6 +5,7 @@ import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { fencedStore } from './fenced-store.ts'
 import { Interrupted, type Job, LeaseLost } from './job.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 /** The pause between two steps of a job, for other work. */
 const PAUSE_MS = 20
@@ -185,7 +186,7 @@ export class Leases {
 
   /** Waits until all work has ended. Work that takes too long loses its lease, and can no longer write. */
   async end(): Promise<void> {
-    await Promise.race([Promise.all(this.#running), Bun.sleep(budget.workStopMs)])
+    await waitAtMost(budget.workStopMs, Promise.all(this.#running))
     clearInterval(this.#timer)
     const left = [...this.#held.values()]
     this.#held.clear()

@@ -10,6 +10,7 @@ import { type AsideTask, type Queue, Queues } from './queues.ts'
 import { type Recurring, Timetable } from './recurring.ts'
 import type { RecurringState } from './recurring-statements.ts'
 import type { AsideState, QueueState, TaskFilter, TaskState } from './task-statements.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 interface Settings {
   readonly observer?: Observer
@@ -157,8 +158,7 @@ export class Runner {
     clearTimeout(this.#timer)
     this.#timetable.interrupt()
     this.#queues.interrupt()
-    const late = Bun.sleep(budget.workStopMs)
-    await Promise.race([this.#looking, late])
+    await waitAtMost(budget.workStopMs, this.#looking)
     // If the database does not answer, the leases expire.
     await Promise.allSettled([this.#timetable.end(), this.#queues.end()])
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { budget } from '../../src/budget.ts'
 import { eventually, onEveryStoreByHand, runs } from '../harness.ts'
 import { databaseWithOwnTables, newFolder, run, runHere, serve } from './process.ts'
 
@@ -79,7 +80,10 @@ test('what nobody waits for does not end the server; jobs and reactions on the c
   )
   expect((await post(server.url, '/api/wild/', { name: 'fine' })).status).toBe(201)
   await server.end()
+  const began = performance.now()
   expect((await run(['jobs', 'run', 'nightly', ...args])).out).toBe('nightly has run.\n')
+  // The command ends with the job: it does not go on waiting for work to stop.
+  expect(performance.now() - began).toBeLessThan(budget.workStopMs)
   expect(await database.query('SELECT "order" FROM marks')).toEqual([{ order: 0 }])
   const listed = await runHere(['jobs', 'list', ...args])
   expect(listed.out).toMatch(

@@ -121,13 +121,19 @@ export type TakeBackOptions = UndoOptions & Omit<StepOptions, 'version'>
 
 /** The calls of one Entity type. */
 export interface EntityClient<Types, Name extends keyof Types> {
-  /** Creates an Entity. With `invite`, a user without a password is mailed a link to set one. */
+  // Of several forms, errors are about the last one: that is the usual one.
+  /** Creates a user without a password, who is mailed a link to set one. */
   create(
-    body: NewEntity<Types[Name]>,
-    options?: { readonly invite?: boolean } & CallOptions,
+    body: Omit<NewEntity<Types[Name]>, 'password'>,
+    options: { readonly invite: true } & CallOptions,
   ): Promise<Handle<Types, Name>>
   /** Creates all of them or none, as one operation. */
-  create(bodies: readonly NewEntity<Types[Name]>[], options?: CallOptions): Promise<Handle<Types, Name>[]>
+  create(
+    bodies: readonly NewEntity<Types[Name]>[],
+    options?: CreateOptions & CallOptions,
+  ): Promise<Handle<Types, Name>[]>
+  /** Creates an Entity. */
+  create(body: NewEntity<Types[Name]>, options?: CreateOptions & CallOptions): Promise<Handle<Types, Name>>
   get<const Expand extends ExpandOf<Types, Name> = never, const Chosen extends PathOf<Types[Name]> = never>(
     id: number,
     query?: GetQuery<Expand, Chosen> & Pick<ListRequest, 'at'> & CallOptions,
@@ -149,15 +155,16 @@ export interface EntityClient<Types, Name extends keyof Types> {
     body: NewEntity<Types[Name]>,
     options?: WriteOptions & CallOptions,
   ): Promise<Handle<Types, Name>>
+  /** Replaces the Entities with the same unique values, or creates them: all of them or none. */
+  upsert(
+    bodies: readonly NewEntity<Types[Name]>[],
+    options: UpsertOptions<Types[Name]> & CallOptions,
+  ): Promise<Handle<Types, Name>[]>
   /** Replaces the Entity with the same unique values, or creates it. */
   upsert(
     body: NewEntity<Types[Name]>,
     options: UpsertOptions<Types[Name]> & WriteOptions & CallOptions,
   ): Promise<Handle<Types, Name>>
-  upsert(
-    bodies: readonly NewEntity<Types[Name]>[],
-    options: UpsertOptions<Types[Name]> & CallOptions,
-  ): Promise<Handle<Types, Name>[]>
   delete(id: number, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
   /** Takes back exactly the operation that deleted the Entity. */
   restore(id: number, options?: RestoreOptions & CallOptions): Promise<Handle<Types, Name>>
@@ -182,6 +189,11 @@ export interface EntityClient<Types, Name extends keyof Types> {
     changed: (all: Handle<Types, Name, Answered<Types, Name, never, Chosen>>[]) => void,
     options?: LiveOptions,
   ): () => void
+}
+
+export interface CreateOptions {
+  /** For admins: the e-mail address of a new user counts as confirmed. */
+  readonly verified?: boolean
 }
 
 export interface UpsertOptions<Type> {

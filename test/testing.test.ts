@@ -9,6 +9,11 @@ const config = app({
   entities: {
     admins: entity({ login: { userType: 'admin' }, fields: {} }),
     users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
+    guests: entity({
+      login: { userType: 'guest', verify: true },
+      fields: {},
+      access: { create: everyone },
+    }),
     orders: entity({
       fields: { title: text(), owner: ref('users'), due_at: datetime({ optional: true }) },
       access: { create: 'owner.id == me.id', read: 'owner.id == me.id' },
@@ -53,6 +58,18 @@ test('a file that is not there is named, in the words of a test', async () => {
   await expect(testApp('./none.ts')).rejects.toThrow(
     `There is no ${resolve('none.ts')}: testApp needs the file of the declaration, such as new URL('./takeback.config.ts', import.meta.url).`,
   )
+})
+
+test('a sign-up that must be confirmed is a message; admins invite, and vouch for addresses', async () => {
+  const { email, password } = ada
+  const answer = await tested.client.guests.create({ email, password })
+  expect(Object.keys(answer)).toEqual(['message'])
+  const invited = await tested.system.guests.create({ email: 'bo@example.com' }, { invite: true })
+  const [known] = await tested.system.guests.create([{ email: 'cy@example.com', password }], {
+    verified: true,
+  })
+  expect([invited.email, known?.email]).toEqual(['bo@example.com', 'cy@example.com'])
+  expect((await tested.mails()).map(({ to }) => to).toSorted()).toEqual([email, 'bo@example.com'])
 })
 
 test('clients act as users, as nobody and as the system, by the rules', async () => {

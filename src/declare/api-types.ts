@@ -13,17 +13,17 @@ export interface ListRequest {
   readonly where?: Readonly<Record<string, string | number | boolean | null>>
   /** Words to search for. */
   readonly search?: string
-  /** Dot paths, `-` for descending: `-starts_at,id`. */
-  readonly sort?: string
+  /** Dot paths, `-` for descending: `-starts_at,id`, or a list of them. */
+  readonly sort?: string | readonly string[]
   readonly limit?: number
   /** The `next` of the previous page. */
   readonly cursor?: string
   /** Whether to count all matching Entities. */
   readonly count?: boolean
-  /** References to replace with their Entities: `customer,customer.company`. */
-  readonly expand?: string
-  /** Only these dot paths: `id,title`. The others are missing, whatever the type says. */
-  readonly fields?: string
+  /** References to replace with their Entities: `customer,customer.company`, or a list of them. */
+  readonly expand?: string | readonly string[]
+  /** Only these dot paths: `id,title`, or a list of them. The others are missing, whatever the type says. */
+  readonly fields?: string | readonly string[]
   readonly trashed?: 'only' | 'with'
   /** A time: returns the data as it was then. */
   readonly at?: string
@@ -60,9 +60,10 @@ export interface HistoryEntry {
 
 /** The calls of one Entity type. */
 export interface EntityApi<Type, Entity> {
-  create(body: NewEntity<Type>): Promise<Entity>
   /** All of them or none, as one operation. */
   create(bodies: readonly NewEntity<Type>[]): Promise<Entity[]>
+  // Of several forms, errors are about the last one: that is the usual one.
+  create(body: NewEntity<Type>): Promise<Entity>
   get(id: number, options?: GetRequest): Promise<Entity>
   list(options?: ListRequest): Promise<Page<Entity>>
   /** Keys that are left out keep their values. */

@@ -67,13 +67,18 @@ type Relative<Field, Ref> = Field extends { readonly type: 'integer' | 'number' 
       ? { $add?: readonly Sent<Items, Ref>[]; $remove?: readonly Sent<Items, Ref>[] }
       : never
 
-/** A value to merge. `null` removes it, or resets it to its default. `Patch`: operators are allowed. */
-type Mergeable<Field, Ref, Patch extends boolean> =
-  | (Field extends { readonly type: 'object'; readonly fields: infer Fields extends FieldMap }
-      ? ChangedFields<Named<Fields>, Ref, Patch>
-      : Sent<Field, Ref>)
-  | (Field extends { readonly optional: true } | { readonly default: unknown } ? null : never)
-  | (Patch extends true ? Relative<Field, Ref> : never)
+/**
+ * A value to merge. `null` removes it, or resets it to its default. `Patch`: operators are allowed. It is a condition
+ * so that errors show its values, not its name.
+ */
+type Mergeable<Field, Ref, Patch extends boolean> = Field extends unknown
+  ?
+      | (Field extends { readonly type: 'object'; readonly fields: infer Fields extends FieldMap }
+          ? ChangedFields<Named<Fields>, Ref, Patch>
+          : Sent<Field, Ref>)
+      | (Field extends { readonly optional: true } | { readonly default: unknown } ? null : never)
+      | (Patch extends true ? Relative<Field, Ref> : never)
+  : never
 
 /** The fields of a body to merge. Fields that are left out keep their values. */
 export type ChangedFields<Fields extends FieldMap, Ref, Patch extends boolean> = {

@@ -234,6 +234,37 @@ test('the message of a mistake has its place, the wrong name and the right ones'
   )
 })
 
+test('the message of a mistake in a call of the client says which values are right', () => {
+  const config = `import { app, choice, decimal, entity, integer, ref, text } from 'takeback'
+export default app({ entities: {
+  users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
+  orders: entity({ fields: { owner: ref('users'), price: decimal({ default: '0', read: 'owner.id == me.id' }),
+    status: choice(['open', 'paid']), count: integer() } }),
+} })`
+  const page = `import { connect } from 'takeback/client'
+import type config from './takeback.config.ts'
+const { orders, users } = connect<typeof config>('')
+export const right = [
+  users.create({ name: '', email: '' }, { invite: true }),
+  users.create([{ name: '', email: '', password: '' }], { verified: true }),
+]
+export const wrong = [
+  orders.update(1, { price: 3 }),
+  orders.update(1, { status: 'gone' }),
+  orders.create({ owner: { id: 1 }, status: 'open', cuont: 3 }),
+  users.create({ name: '', email: '' }),
+]`
+  const said = check(config, [...(settings[1] ?? []), '--allowImportingTsExtensions'], { 'page.ts': page })
+  for (const expected of [
+    "(9,22): error TS2322: Type 'number' is not assignable to type 'string | { $add: string; } | null | undefined'",
+    `(10,22): error TS2322: Type '"gone"' is not assignable to type '"open" | "paid" | undefined'`,
+    "'cuont' does not exist in type '{ count: number; owner: Reference;",
+    "Property 'password' is missing in type '{ name: string; email: string; }'",
+  ])
+    expect(said).toContain(expected)
+  expect(said.match(/: error/g)?.length).toBe(4)
+})
+
 test.each([
   ['docs/client.md', 'first, names, room, stop, sums'],
   ['docs/tanstack-db.md', 'kept, open'],

@@ -23,12 +23,16 @@ const notes = {
 }
 const declaration = withAdmins({ notes: entity({ fields: notes }) })
 
-/** Declarations that lead to migrations: a new default, a conversion, a field that is removed and one that returns. */
+/**
+ * Declarations that lead to migrations: a new default, a conversion, a field that is removed, one that returns, and a
+ * default that goes again.
+ */
 const { count: _, ...withoutCount } = notes
 const later = [
   { ...notes, stars: integer({ default: 3 }), count: text({ optional: true }) },
   { ...withoutCount, stars: integer({ default: 5 }) },
   { ...notes, stars: integer({ default: 5 }), count: text({ default: 'none' }) },
+  { ...notes, stars: integer({ default: 5 }), count: text({ optional: true }) },
 ].map((fields) => withAdmins({ notes: entity({ fields }) }))
 
 /** Damage done by hand, the Entity or table that the finding must name, and its text. */

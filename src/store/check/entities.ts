@@ -24,21 +24,14 @@ export async function checkEntities(
   table: Table,
   purges: ReadonlySet<string>,
 ): Promise<Finding[]> {
-  const { structure, session } = checked
   const columns = [...own, deletion, ...table.columns]
-  const values = columns.map(({ name, kind, scale = 0 }) =>
-    structure.dialect.render(kind, sql`t.${id(name)}`, scale),
-  )
-  const page = (
-    limit: number,
-  ) => sql`SELECT t."id", ${structure.dialect.array(values)}, j."kind", j."data", j."deletion" FROM ${id(table.name)} t
-    LEFT JOIN "takeback_journal" j ON j."entity" = ${quoted(table.name)} AND j."entity_id" = t."id" AND j."version" = t."version"
-    WHERE t."id" > ${param('$id')} ORDER BY t."id" LIMIT ${intLiteral(limit)}`
+  const page = rowsAfter(checked, table, columns)
   const findings: Finding[] = []
+  const journalled = await withFills(checked, table, [...own, ...table.columns.filter(isJournalled)])
   const size = new PageSize(ROWS_MAX)
   for (let last = 0; findings.length < NAMED_MAX; ) {
     const limit = size.rows
-    const rows = await session.all(page(limit), { $id: last })
+    const rows = await checked.session.all(page(limit), { $id: last })
     for (const [row, json, kind, data, by] of rows) {
       const list = JSON.parse(String(json)) as unknown[]
       const held = new Map(columns.map(({ name }, at) => [name, list[at]]))
@@ -47,7 +40,7 @@ export async function checkEntities(
       const entity = `${table.name}/${row}`
       findings.push(
         ...compareDerived(entity, table, held),
-        ...compareJournal(entity, table, held, { kind, data, deletion: by }),
+        ...compareJournal(entity, journalled, held, { kind, data, deletion: by }),
       )
     }
     if (rows.length < limit) break
@@ -60,6 +53,33 @@ export async function checkEntities(
   return findings.slice(0, NAMED_MAX)
 }
 
+/** Selects some rows after `$id`: the id, the values of the columns, and the newest change. */
+function rowsAfter(
+  { structure: { dialect } }: Checked,
+  table: Table,
+  columns: readonly Column[],
+): (limit: number) => Sql {
+  const values = columns.map(({ name, kind, scale = 0 }) => dialect.render(kind, sql`t.${id(name)}`, scale))
+  return (
+    limit,
+  ) => sql`SELECT t."id", ${dialect.array(values)}, j."kind", j."data", j."deletion" FROM ${id(table.name)} t
+    LEFT JOIN "takeback_journal" j ON j."entity" = ${quoted(table.name)} AND j."entity_id" = t."id" AND j."version" = t."version"
+    WHERE t."id" > ${param('$id')} ORDER BY t."id" LIMIT ${intLiteral(limit)}`
+}
+
+/** Marks columns that former declarations have filled. */
+async function withFills(
+  { session }: Checked,
+  table: Table,
+  columns: readonly Column[],
+): Promise<readonly Column[]> {
+  const rows = await session.all(
+    sql`SELECT DISTINCT m."column" FROM "takeback_migrations" m WHERE m."entity" = ${quoted(table.name)} AND m."change" LIKE '%"kind":"fill"%'`,
+  )
+  const filled = new Set(rows.map(([name]) => String(name)))
+  return columns.map((column) => (filled.has(column.name) ? { fill: true, ...column } : column))
+}
+
 interface Newest {
   readonly kind: unknown
   readonly data: unknown
@@ -68,7 +88,7 @@ interface Newest {
 
 function compareJournal(
   where: string,
-  table: Table,
+  columns: readonly Column[],
   held: ReadonlyMap<string, unknown>,
   newest: Newest,
 ): Finding[] {
@@ -85,7 +105,6 @@ function compareJournal(
   } catch {
     return [differs('has data in the journal that is not JSON')]
   }
-  const columns = [...own, ...table.columns.filter(isJournalled)]
   const wrong = columns.filter(
     (column) => !isAsJournalled(column, journalledValue(data, column.name), held.get(column.name)),
   )

@@ -5,7 +5,16 @@ import { runCommand } from './run.ts'
 // Set to 0 only at the end: a config file that never finishes loading would otherwise exit with 0.
 process.exitCode = 1
 
-runCommand(process.argv.slice(2)).then(
+/** Runs a command. Throws if its output could not be written; a server serves, whether or not somebody reads it. */
+async function runWatched(args: readonly string[]): Promise<void> {
+  const isServer = ['serve', 'dev'].includes(args[0] ?? '')
+  const failed = isServer ? undefined : (await import('./output.ts')).watchOutput()
+  await runCommand(args)
+  const reason = failed?.()
+  if (reason !== undefined) throw new StartError(`The output could not be written: ${reason}.`)
+}
+
+runWatched(process.argv.slice(2)).then(
   () => {
     process.exitCode = 0
   },

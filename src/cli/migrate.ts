@@ -33,10 +33,11 @@ export const migrateCommand: Command = {
     if (given.words.length > 0)
       throw new StartError(`takeback migrate does not take "${given.words[0]}": its flags begin with --.`)
     const config = keptConfigOf(given)
-    const store = await openStore(config.database)
+    const drops = given.texts('drop').length > 0
+    const model = drops ? undefined : await loadModel(config.file)
+    const store = await openStore(config.database, { mustExist: drops })
     try {
-      if (given.texts('drop').length > 0) return await drop(store, given)
-      const model = await loadModel(config.file)
+      if (model === undefined) return await drop(store, given)
       await plan(store, model, given, describeLocation(config.database))
     } finally {
       await store.close()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pkg from '../../package.json'
 import { eventually } from '../harness.ts'
 import { codesOf } from '../totp-codes.ts'
-import { example, LOGIN, newFolder, run, runHere, serve } from './process.ts'
+import { example, LOGIN, newFolder, prepared, run, runHere, serve, takeback } from './process.ts'
 
 const post = (url: string, body: unknown, headers = {}) =>
   fetch(url, {
@@ -318,3 +318,29 @@ test('the first admin has the e-mail that was asked for, and a password that is 
   expect(bad.said()).toContain('email must be an e-mail address')
   await bad.end()
 })
+
+test.skipIf(!existsSync('/dev/full'))(
+  'output that cannot be written is an error, and what was done stays done',
+  async () => {
+    const { database, args } = await prepared('sqlite')
+    const [, config = ''] = args
+    const add = ['user', 'add', 'users', 'u@example.com', '--password', 'a long password', '--set', 'name=U']
+    const only = { types: ['--config', config], check: ['--database', database.url] }
+    const full = { shell: 'exec > /dev/full' }
+    for (const words of [['--help'], ['types', ...only.types], ['check', ...only.check], [...add, ...args]]) {
+      const { code, err } = await run(words, full)
+      expect([words, code, err]).toEqual([
+        words,
+        1,
+        expect.stringMatching(/^The output could not be written: .*\.\n$/),
+      ])
+    }
+    const listed = await run(['user', 'list', 'users', '--json', ...args])
+    expect([listed.code, JSON.parse(listed.out).email]).toEqual([0, 'u@example.com'])
+    // A reader that has ended has read all that it wanted.
+    const child = takeback(['types', ...only.types])
+    await child.stdout.cancel()
+    expect(await child.exited).toBe(0)
+    await database.remove()
+  },
+)

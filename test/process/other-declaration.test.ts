@@ -80,7 +80,8 @@ onEveryStoreByHand('a command that is about the data', (store) => {
   test('makes no database', async () => {
     const folder = newFolder()
     const { url, query } = await newDatabase(store, folder)
-    for (const command of commands) {
+    const looking = store === 'sqlite' ? [...commands, ['migrate', '--drop', 'rooms']] : commands
+    for (const command of looking) {
       const { code, err } = await runHere([...command, '--config', example, '--database', url])
       const said = store === 'sqlite' ? `There is no ${folder}` : 'has no data of Takeback yet'
       expect([command, code, err]).toEqual([command, 1, expect.stringContaining(said)])
@@ -95,4 +96,10 @@ test('a process says it in one sentence', async () => {
   const path = join(newFolder(), 'none.db')
   const { code, out, err } = await run(['keys', 'list', '--config', example, '--database', `sqlite:${path}`])
   expect([code, out, err]).toEqual([1, '', `There is no ${path}.\n`])
+  const nowhere = join(newFolder(), 'none.config.ts')
+  for (const words of [['migrate'], ['migrate', '--apply'], ['user', 'list', 'admins']])
+    expect((await runHere([...words, '--config', nowhere, '--database', `sqlite:${path}`])).err).toContain(
+      nowhere,
+    )
+  expect(existsSync(path)).toBe(false)
 })

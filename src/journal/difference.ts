@@ -1,6 +1,7 @@
 import { columnOf, type Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import type { Bound } from '../store/dialect.ts'
+import type { State } from './leaves.ts'
 import type { Upcaster } from './upcast.ts'
 
 /** The changed values by dot path, before and after. */
@@ -28,9 +29,9 @@ export function journalledDifference(
   after: Bound,
 ): Changed {
   const [from, to] = [before, after].map((data) => data && JSON.parse(String(data)))
-  // The creator did not set the values that a later migration filled in.
-  if (from === null) return differenceOf(fields, undefined, upcaster.upcastFirst(to))
-  return differenceOf(fields, upcaster.upcast(from), upcaster.upcast(to))
+  // Whoever made the change neither set nor replaced the values that a later migration filled in.
+  const read = (state: State) => upcaster.upcastAsOf(String(to.updated_at), state)
+  return differenceOf(fields, from === null ? undefined : read(from), read(to))
 }
 
 type Changes = Record<string, { from: unknown; to: unknown }>

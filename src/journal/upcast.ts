@@ -35,11 +35,10 @@ export class Upcaster {
     return this.#steps.reduce(applied, state)
   }
 
-  /** The first version of an Entity in today's form, without the values that later migrations filled in. */
-  upcastFirst(state: State): State {
-    const made = String(state.updated_at)
+  /** A version in today's form, without the values that migrations after this time filled in. */
+  upcastAsOf(time: string, state: State): State {
     const known = this.#steps.filter(
-      ({ change: { kind }, at }) => at <= made || (kind !== 'add' && kind !== 'fill'),
+      ({ change: { kind }, at }) => at <= time || (kind !== 'add' && kind !== 'fill'),
     )
     return known.reduce(applied, state)
   }

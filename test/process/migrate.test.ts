@@ -105,6 +105,8 @@ onEveryStoreByHand('takeback migrate', (store) => {
     const { out } = await runHere(migrate(1))
     expect(out).toContain('things.c is new: 200 rows get the default "x"\n')
     expect(out).toContain('things.b is empty in existing rows: 199 rows get the default 1\n')
+    expect(out).toContain('things.b is no longer optional\n')
+    expect(out).not.toContain('is optional now')
     const refused = JSON.parse((await runHere(migrate(2, '--json'))).out).lines
     expect(refused).toHaveLength(1)
     expect(refused[0]).toMatchObject({

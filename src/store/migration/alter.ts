@@ -253,7 +253,9 @@ function sayChanged(path: string, { former, column }: Changing, draft: Draft): v
   if (former.aside) draft.safe(path, 'is declared again, with its data')
   else if (former.required !== column.required || former.optional !== column.optional) {
     if (column.required) draft.additive = false
-    draft.safe(path, column.required ? 'is required now' : 'is optional now')
+    const narrowed = former.optional === true && column.optional !== true
+    const freed = narrowed ? 'is no longer optional' : 'is optional now'
+    draft.safe(path, column.required ? 'is required now' : freed)
   }
   if (!Bun.deepEquals(former.limits, column.limits) && column.limits !== undefined) {
     const wider = isWider(former.limits, column.limits)

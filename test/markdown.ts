@@ -81,3 +81,10 @@ function isWhole(command: string): boolean {
   if (command.trimEnd().endsWith('\\')) return false
   return Bun.spawnSync(['bash', '-n', '-c', command]).exitCode === 0
 }
+
+/** The value of a block that is a whole file, with a default export and imports from `takeback` only. */
+export function exportedBy({ text }: Block, takeback: object): unknown {
+  const code = new Bun.Transpiler({ loader: 'ts' }).transformSync(text)
+  const source = code.replace(/^import [^;]*;/, '').replace('export default', 'return')
+  return new Function(...Object.keys(takeback), source)(...Object.values(takeback))
+}

@@ -4,14 +4,13 @@ import { resolve } from '../../src/declare/resolve.ts'
 import * as takeback from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
-import { blocksOf } from '../markdown.ts'
+import { blocksOf, exportedBy } from '../markdown.ts'
 
 /** The declaration of the section in docs/declarations.md. */
 function declared(): AppDeclaration {
-  const block = blocksOf('docs/declarations.md').find(({ text }) => text.includes("'POST /api/book/'"))
-  const code = new Bun.Transpiler({ loader: 'ts' }).transformSync(block?.text ?? '')
-  const source = code.replace(/^import [^;]*;/, '').replace('export default', 'return')
-  return new Function(...Object.keys(takeback), source)(...Object.values(takeback))
+  const [block] = blocksOf('docs/declarations.md').filter(({ text }) => text.includes("'POST /api/book/'"))
+  if (block === undefined) throw new Error('The section is gone.')
+  return exportedBy(block, takeback) as AppDeclaration
 }
 
 const { datetime, entity, list, ref } = takeback

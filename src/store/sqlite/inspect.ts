@@ -1,6 +1,7 @@
+import type { Bound } from '../dialect.ts'
 import type { DatabaseSession } from '../migration/structure.ts'
 import { searchName } from '../migration/structure.ts'
-import { id, intLiteral, param, type Sql, sql } from '../sql.ts'
+import { id, intLiteral, join, param, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
 
 const FAULTS_MAX = 100
@@ -24,8 +25,8 @@ export async function inspect(
 }
 
 /**
- * Compares the entries of the search index, pairs of a word and a row, with those that the rows should have. One sum
- * over all entries needs no order and little memory. Only if the sums differ is each row looked up.
+ * Compares the entries of the search index, each of a word, a row and a column, with those that the rows should have.
+ * One sum over all entries needs no order and little memory. Only if the sums differ is each row looked up.
  */
 async function inspectSearch(
   session: DatabaseSession,
@@ -45,33 +46,26 @@ async function inspectSearch(
   return found.length > 0 ? found : [[table, 'has entries in its search index that no row has words for']]
 }
 
-/** Each row with its distinct words. */
+/** Each row with the distinct words of each column. */
 async function* wordsInRows(
   session: DatabaseSession,
   table: string,
   columns: readonly string[],
 ): AsyncGenerator<[row: number, words: string[]]> {
-  const texts = columns.map((column): Sql => sql`coalesce(${id(column)}, '')`)
-  const all = texts.reduce((left, right) => sql`${left} || ' ' || ${right}`)
+  const names = join(columns.map(id))
   for (let last = 0; ; ) {
     const rows = await session.all(
-      sql`SELECT "id", ${all} FROM ${id(table)} WHERE "id" > ${param('$id')} ORDER BY "id" LIMIT ${intLiteral(ROWS)}`,
+      sql`SELECT "id", ${names} FROM ${id(table)} WHERE "id" > ${param('$id')} ORDER BY "id" LIMIT ${intLiteral(ROWS)}`,
       { $id: last },
     )
-    for (const [row, text] of rows)
-      yield [
-        Number(row),
-        [
-          ...new Set(
-            String(text)
-              .split(' ')
-              .filter((one) => one !== ''),
-          ),
-        ],
-      ]
+    for (const [row, ...texts] of rows) yield [Number(row), texts.flatMap(wordsIn)]
     if (rows.length < ROWS) return
     last = Number(rows.at(-1)?.[0])
   }
+}
+
+function wordsIn(text: Bound): string[] {
+  return [...new Set(String(text ?? '').split(' '))].filter((one) => one !== '')
 }
 
 /** Small enough for sums of products to stay within 64 bits. */

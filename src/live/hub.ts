@@ -1,11 +1,11 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
+import { isInTime } from '../in-time.ts'
 import type { Feed } from '../journal/feed.ts'
 import { type Position, positionParts } from '../journal/position.ts'
 import type { Waker } from '../work/waker.ts'
 import type { EventReader } from './event-reader.ts'
 import { Group, type GroupParts, type Listener, OPERATIONS_AT_ONCE } from './group.ts'
-import { isInTime } from './in-time.ts'
 import { ReadLanes } from './read-lanes.ts'
 import { Semaphore } from './semaphore.ts'
 

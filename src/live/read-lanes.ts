@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import { isInTime } from './in-time.ts'
+import { isInTime } from '../in-time.ts'
 import { Semaphore } from './semaphore.ts'
 
 /**

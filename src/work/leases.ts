@@ -1,11 +1,11 @@
 import { budget } from '../budget.ts'
+import { isInTime } from '../in-time.ts'
 import type { Observer } from '../observe/observer.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { fencedStore } from './fenced-store.ts'
 import { Interrupted, type Job, LeaseLost } from './job.ts'
-import { waitAtMost } from './wait-at-most.ts'
 
 /** The pause between two steps of a job, for other work. */
 const PAUSE_MS = 20
@@ -186,7 +186,7 @@ export class Leases {
 
   /** Waits until all work has ended. Work that takes too long loses its lease, and can no longer write. */
   async end(): Promise<void> {
-    await waitAtMost(budget.workStopMs, Promise.all(this.#running))
+    await isInTime(budget.workStopMs, Promise.all(this.#running))
     clearInterval(this.#timer)
     const left = [...this.#held.values()]
     this.#held.clear()

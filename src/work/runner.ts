@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
+import { isInTime } from '../in-time.ts'
 import { Observer } from '../observe/observer.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -10,7 +11,6 @@ import { type AsideTask, type Queue, Queues } from './queues.ts'
 import { type Recurring, Timetable } from './recurring.ts'
 import type { RecurringState } from './recurring-statements.ts'
 import type { AsideState, QueueState, TaskFilter, TaskState } from './task-statements.ts'
-import { waitAtMost } from './wait-at-most.ts'
 
 interface Settings {
   readonly observer?: Observer
@@ -158,7 +158,7 @@ export class Runner {
     clearTimeout(this.#timer)
     this.#timetable.interrupt()
     this.#queues.interrupt()
-    await waitAtMost(budget.workStopMs, this.#looking)
+    if (this.#looking !== undefined) await isInTime(budget.workStopMs, this.#looking)
     // If the database does not answer, the leases expire.
     await Promise.allSettled([this.#timetable.end(), this.#queues.end()])
   }

@@ -93,10 +93,11 @@ export function* batch(
 async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
   const hookCaller = { ...hookCallerOf(call), isBatch: true }
   const hooked: BatchPart[] = []
+  const creates: boolean[] = []
   for (const [at, part] of parseParts(context, call.body).entries())
     try {
-      const creates = hooked.map(({ method }) => method === 'POST')
       hooked.push(await beforePart(context, hookCaller, part, creates))
+      creates.push(part.method === 'POST')
     } catch (error) {
       throw error instanceof Failure ? placed(error, at) : error
     }

@@ -55,7 +55,6 @@ export interface AnswersPlan {
 }
 
 export function compileAnswers(model: Model, dialect: Dialect): AnswersPlan {
-  const reached = reachedTypes(model)
   const expired = param('$expired', 'datetime')
   const one = (name: string, source: Sql) => step(dialect, name, 'some', source)
   const claim = (isFree: Sql) =>
@@ -79,7 +78,7 @@ export function compileAnswers(model: Model, dialect: Dialect): AnswersPlan {
       const types = [...new Set(shows.map(([entity]) => entity))].sort()
       return cache.of(types.join('|'), () => [
         ...keepSteps(types, dialect),
-        ...types.flatMap((type) => reached.get(type) ?? []).map((type) => showAny(type, dialect)),
+        ...types.flatMap((type) => [...reachedTypes(type, model)]).map((type) => showAny(type, dialect)),
       ])
     },
     clear: [
@@ -89,16 +88,12 @@ export function compileAnswers(model: Model, dialect: Dialect): AnswersPlan {
   }
 }
 
-/** The types from which the computed fields of each type take values, if there are any. */
-function reachedTypes(model: Model): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>()
-  for (const type of model.entities.values()) {
-    const depends = new Dependencies(model)
-    for (const { expression } of allComputed(type, model)) depends.add(expression, type)
-    const types = new Set(depends.found.map((one) => one.type))
-    if (types.size > 0) found.set(type.name, [...types])
-  }
-  return found
+/** The types from which the computed fields of a type take values. */
+function reachedTypes(name: string, model: Model): Set<string> {
+  const depends = new Dependencies(model)
+  const type = model.entities.get(name)
+  if (type !== undefined) for (const { expression } of allComputed(type, model)) depends.add(expression, type)
+  return new Set(depends.found.map((one) => one.type))
 }
 
 /** For user code, which does not share a transaction with its answer. A purge while it runs marks the key. */
